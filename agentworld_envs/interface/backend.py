@@ -1,0 +1,71 @@
+"""`Backend`: where the next observation comes from. Batch first: a single environment is a batch of one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from agentworld_envs.interface.action import Action
+from agentworld_envs.interface.domain import Domain
+from agentworld_envs.interface.errors import Failure
+from agentworld_envs.interface.task import Task, TaskSource
+from agentworld_envs.interface.transition import Source, Transition, Verdict
+
+
+class Session(ABC):
+    """One episode on one backend."""
+
+    def __init__(self, domain: Domain, task: Task, seed: int) -> None:
+        """Args: domain, task: what is played. seed: seed of everything random in this episode (>= 0)."""
+        self.domain = domain
+        self.task = task
+        self.seed = seed
+        self.observation = ""
+        """First observation."""
+        self.failure: Failure | None = None
+        """Set when the episode could not be opened; it must not be stepped then."""
+
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """The domain's verdict on what this session has seen so far."""
+
+    def commands(self) -> list[str]:
+        """Admissible commands as far as this backend knows, a fresh list."""
+        return []
+
+
+class Backend(ABC):
+    """Runs sessions of any domain. Sessions are independent: one that is slow or fails never holds the others."""
+
+    name: ClassVar[str]
+    """What a user types."""
+    source: ClassVar[Source]
+    """What `info["source"]` says of its observations."""
+
+    @abstractmethod
+    def open(self, domain: Domain, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Session]:
+        """Start one session per task. A session that cannot be opened carries its `failure`; nothing is raised."""
+
+    @abstractmethod
+    def step(self, sessions: Sequence[Session], actions: Sequence[Action]) -> list[Transition]:
+        """Advance every session by one action; same order, same length. Failures are on the transitions."""
+
+    @abstractmethod
+    def fork(self, session: Session) -> Session:
+        """An independent session in the same state."""
+
+    @abstractmethod
+    def close(self, sessions: Sequence[Session]) -> None:
+        """Release sessions. Idempotent."""
+
+    def tasks(self) -> TaskSource | None:
+        """Tasks that this backend brings along (a recording does), `None` to use the domain's."""
+        return None
+
+    def shutdown(self) -> None:  # noqa: B027 - most backends hold nothing
+        """Release what the backend itself holds. Idempotent; sessions must have been closed."""
+
+    def describe(self) -> dict[str, Any]:
+        """What a recording has to know to be understood later: model, revision, sandbox. JSON, no secrets."""
+        return {"name": self.name}

@@ -1,0 +1,161 @@
+"""`Domain`: what may be asked, which actions exist, how success is checked, what a simulator must be told.
+
+A domain knows nothing of backends. It hands out a `World` (the real dynamics) to whoever wants to run one, and a
+`SimulationSpec` with a `Tracker` (what a simulated episode has shown so far) to whoever wants to imagine one. Both
+yield *evidence* of the same shape, so that `verify` is one function for real and simulated episodes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentworld_envs.interface.action import Action
+from agentworld_envs.interface.task import Task, TaskSource
+from agentworld_envs.interface.transition import Verdict
+
+Evidence = Mapping[str, Any]
+"""Structured facts about the state of an episode; its keys are the domain's own."""
+
+
+class World(ABC):
+    """The real dynamics of one episode."""
+
+    @abstractmethod
+    def reset(self) -> str:
+        """Start (once) and return the first observation, which carries the task."""
+
+    @abstractmethod
+    def act(self, action: Action) -> str:
+        """Execute one action and return what is new. A bad action is an observation, not an exception.
+
+        Raises:
+            SandboxError: the machine behind the world failed.
+        """
+
+    @abstractmethod
+    def evidence(self) -> Evidence:
+        """Facts for `Domain.verify`. May be a live view: read it before the next `act`."""
+
+    @abstractmethod
+    def fork(self) -> World:
+        """An independent world in the same state."""
+
+    def commands(self) -> list[str]:
+        """Admissible commands, a fresh list, sorted; empty when the domain has no finite list."""
+        return []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the world itself is over."""
+        return False
+
+    def close(self) -> None:  # noqa: B027 - most worlds hold nothing
+        """Release what the world holds. Idempotent."""
+
+
+class Tracker(ABC):
+    """What a simulated episode has *shown*: the evidence behind its score, derived by code from actions and answers.
+
+    A tracker never trusts a sentence about success. It applies the effect of an action only when the answer is the
+    domain's own acknowledgement of exactly that action.
+    """
+
+    @abstractmethod
+    def observe(self, action: Action, observation: str) -> None:
+        """Take note of one simulated turn."""
+
+    @abstractmethod
+    def evidence(self) -> Evidence:
+        """Facts for `Domain.verify`, of the shape of `World.evidence`."""
+
+    @abstractmethod
+    def fork(self) -> Tracker:
+        """An independent tracker in the same state."""
+
+    def commands(self) -> list[str]:
+        """Commands that are admissible as far as the episode has shown; empty when there is no finite list."""
+        return []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the agent ended the episode by its own act, as far as code can tell."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationSpec:
+    """All that a world model is told about an episode. Holds no answers."""
+
+    system: str
+    """System message: the world-model prompt with rules, wording and initial state."""
+    first_observation: str
+    """What `reset` returns; computed by code, not by the model."""
+    prompt_version: str
+    """Changes whenever the wording of `system` does; part of every cassette key."""
+    action_fence: str = "text"
+    """Language of the fence around an action (`text`, `json`, ...)."""
+
+
+class Domain(ABC):
+    """One kind of environment."""
+
+    name: ClassVar[str]
+    """Short name, as in `Task.domain`."""
+    default_tool: ClassVar[str]
+    """Tool that bare text calls."""
+    task_sets: ClassVar[tuple[str, ...]]
+    """Names that `tasks` accepts; the first is the default."""
+
+    @abstractmethod
+    def tasks(self, name: str | None = None) -> TaskSource:
+        """A task source by name, or from a path in the domain's public format.
+
+        Args:
+            name: one of `task_sets`, a path, or `None` for the default.
+
+        Raises:
+            ConfigError: no such set or path; names the nearest.
+        """
+
+    @abstractmethod
+    def tools(self, task: Task) -> list[dict[str, Any]]:
+        """JSON schemas of the tools in OpenAI's `{"type": "function", "function": {...}}` form, fresh on every call."""
+
+    @abstractmethod
+    def instructions(self, task: Task) -> str:
+        """Rules for a system message: what the agent may do, in words."""
+
+    @abstractmethod
+    def world(self, task: Task) -> World:
+        """The real dynamics of `task`, not yet reset.
+
+        Raises:
+            TaskError: the task's data is broken.
+        """
+
+    @abstractmethod
+    def simulation(self, task: Task) -> SimulationSpec:
+        """What a world model is told about `task`."""
+
+    @abstractmethod
+    def tracker(self, task: Task) -> Tracker:
+        """An empty tracker for a simulated episode of `task`."""
+
+    @abstractmethod
+    def verify(self, task: Task, evidence: Evidence) -> Verdict:
+        """Score an episode from its evidence. Pure."""
+
+    @abstractmethod
+    def expert(self, task: Task, world: World) -> Sequence[str]:
+        """Actions that solve `task` from the present state of `world`, which is left untouched."""
+
+    def refuse(self, task: Task, action: Action) -> str | None:
+        """The observation for an action that is malformed in any state, else `None`.
+
+        What the real environment would answer without looking at its state needs no simulator either: the same
+        text is returned on every backend, and nothing of a malformed action reaches a model's prompt.
+        """
+        return None

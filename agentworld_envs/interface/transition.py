@@ -1,0 +1,68 @@
+"""What one step produced: `Transition`, with its `Usage` (cost) and the domain's `Verdict` (score)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentworld_envs.interface.errors import Failure
+
+Source = Literal["real", "world_model", "replay"]
+"""Where an observation came from."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one step cost on the environment's side. Zero everywhere for a local, real step."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    """Part of `completion_tokens` that was spent on thinking, where the server says so."""
+    cost: float = 0.0
+    """US dollars, 0 when unknown."""
+    cache_hits: int = 0
+    """Generations answered from a cassette or joined to an identical one in flight."""
+    retries: int = 0
+    seconds: float = 0.0
+    """Wall-clock time; kept out of `info`, which has to be deterministic."""
+
+    def add(self, other: Usage) -> None:
+        """Add `other` to this one, field by field."""
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.reasoning_tokens += other.reasoning_tokens
+        self.cost += other.cost
+        self.cache_hits += other.cache_hits
+        self.retries += other.retries
+        self.seconds += other.seconds
+
+
+@dataclass(slots=True)
+class Transition:
+    """The answer to one action, whoever gave it."""
+
+    observation: str
+    """Only what is new this turn."""
+    source: Source
+    terminated: bool = False
+    """The world itself ended (an answer was submitted, the process is gone by the agent's own act)."""
+    failure: Failure | None = None
+    """Set when the machinery failed; the observation is then undefined and no reward may be drawn from it."""
+    usage: Usage | None = None
+    """Cost of a simulator; `None` when there is nothing to bill."""
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    """How the observation was obtained (`tag_found`, `finish_reason`, ...): for the ledger, not for the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a domain's code makes of the evidence."""
+
+    score: float
+    """Partial credit in [0, 1]."""
+    success: bool
+    """The task is solved."""
+    done: bool = False
+    """Nothing that the agent does from here on can change the score: the episode ends."""

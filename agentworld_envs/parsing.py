@@ -1,0 +1,182 @@
+"""One parser for the actions of all domains: from a model's text to a tool call.
+
+In this order, first match wins:
+
+1. `<think>...</think>` and chat special tokens are removed;
+2. a tool call: OpenAI's `{"tool_calls": [...]}` or `{"function": {...}}`, `{"name": ..., "arguments": ...}` (arguments
+   may be a JSON string), `<tool_call>...</tool_call>`, or an object of the default tool's own arguments;
+3. the last `<action>...</action>`;
+4. the last fenced block;
+5. the last line that is not empty.
+
+Bare text calls the domain's default tool. Nothing here raises on what an agent writes: what cannot be understood
+becomes a `Rejection`, whose text is the observation that the agent gets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentworld_envs.interface import Action
+
+MAX_ACTION_CHARS = 32_768
+"""A longer action is refused unread."""
+
+_THINK = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_SPECIAL = re.compile(r"<\|im_start\|>\s*assistant\b|<\|[a-zA-Z_]{1,32}\|>|</s>|<s>")
+_TOOL_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
+_ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
+_FENCE = re.compile(r"^(`{3,})[^\n`]*\n(.*?)^\1`*[ \t]*$", re.DOTALL | re.MULTILINE)
+_PLAIN = re.compile(r"[^<{\[`\n\r]*\Z")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """An action that could not be understood."""
+
+    observation: str
+    """What the agent is told."""
+    command: str = ""
+    """What was understood of it, for `info["command"]`."""
+
+
+class ActionParser:
+    """Parses actions against the tools of one task."""
+
+    def __init__(self, tools: Sequence[Mapping[str, Any]], default_tool: str) -> None:
+        """Compile the schemas.
+
+        Args:
+            tools: JSON schemas in OpenAI's function form.
+            default_tool: the tool that bare text calls, through its first parameter.
+        """
+        self._schemas: dict[str, Mapping[str, Any]] = {}
+        for tool in tools:
+            function = tool["function"]
+            self._schemas[function["name"]] = function.get("parameters", {})
+        self._default = default_tool
+        self._default_parameter = next(iter(self._schemas[default_tool]["properties"]))
+
+    def parse(self, text: Any) -> Action | Rejection:
+        """Parse one action. Never raises.
+
+        Args:
+            text: what the agent wrote; anything that is not a `str` is rejected.
+        """
+        if not isinstance(text, str):
+            return Rejection(f"Expected the action to be text, got {type(text).__name__}.")
+        if len(text) > MAX_ACTION_CHARS:
+            return Rejection(f"The action has {len(text)} characters; at most {MAX_ACTION_CHARS} are read.")
+        if _PLAIN.match(text):  # one line, nothing that could be markup
+            return self._bare(text.strip())
+        text = _strip_reasoning(text)
+        calls = _TOOL_CALL.findall(text)
+        body = calls[-1].strip() if calls else text
+        if body[:1] in ("{", "["):
+            call = self._call(body)
+            if call is not None:
+                return call
+            if calls:
+                return Rejection(
+                    'The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(body)
+                )
+        for pattern, group in ((_ACTION, 1), (_FENCE, 2)):
+            matches = list(pattern.finditer(text))
+            if matches:
+                inner = matches[-1].group(group).strip()
+                call = self._call(inner) if inner[:1] in ("{", "[") else None
+                return call if call is not None else self._bare(inner)
+        lines = [line for line in text.splitlines() if line.strip()]
+        return self._bare(lines[-1].strip() if lines else "")
+
+    def _bare(self, command: str) -> Action | Rejection:
+        if not command:
+            return Rejection("The action is empty. Write one command.")
+        return Action(self._default, {self._default_parameter: command}, command)
+
+    def _call(self, body: str) -> Action | Rejection | None:
+        """Read `body` as a tool call; `None` when it is not one and should be read as bare text."""
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):  # malformed, or nested deeper than any real call
+            return None
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]
+        if not isinstance(data, dict):
+            return None
+        calls = data.get("tool_calls")
+        if isinstance(calls, list) and calls and isinstance(calls[-1], dict):
+            data = calls[-1]
+        if isinstance(data.get("function"), dict):
+            data = data["function"]
+        name = data.get("name")
+        if not isinstance(name, str):
+            own = self._schemas[self._default].get("properties", {})
+            if data and all(key in own for key in data):
+                return self._checked(self._default, data)
+            return None
+        arguments = data.get("arguments", data.get("parameters", {}))
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                return Rejection(f"The arguments of {name!r} are not valid JSON.", _one_line(body))
+        if not isinstance(arguments, dict):
+            return Rejection(f"Expected the arguments of {name!r} to be an object.", _one_line(body))
+        return self._checked(name, arguments)
+
+    def _checked(self, name: str, arguments: dict[str, Any]) -> Action | Rejection:
+        """Check a call against its schema: names, required arguments, basic types."""
+        command = _one_line(json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))
+        if name not in self._schemas:
+            near = difflib.get_close_matches(name, self._schemas, n=3) or sorted(self._schemas)[:10]
+            return Rejection(f"Unknown tool {name[:100]!r}. Available: {', '.join(near)}.", command)
+        schema = self._schemas[name]
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        missing = [key for key in schema.get("required", ()) if key not in arguments]
+        if missing:
+            return Rejection(f"Missing argument {missing[0]!r} of tool {name!r}.", command)
+        for key, value in arguments.items():
+            if key not in properties:
+                return Rejection(f"Unexpected argument {key[:100]!r} of tool {name!r}.", command)
+            expected = properties[key].get("type")
+            kinds = _TYPES.get(expected, ()) if isinstance(expected, str) else ()
+            if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+                return Rejection(
+                    f"Expected argument {key!r} of tool {name!r} to be of type {expected}, got {type(value).__name__}.",
+                    command,
+                )
+        if name == self._default and list(arguments) == [self._default_parameter]:
+            value = arguments[self._default_parameter]
+            if isinstance(value, str):
+                return self._bare(value.strip())
+        return Action(name, arguments, command)
+
+
+def _strip_reasoning(text: str) -> str:
+    """Remove closed thoughts, an orphan `</think>` with what precedes it, an unclosed thought, and special tokens."""
+    text = _THINK.sub("", text)
+    lowered = text.lower()
+    if "</think>" in lowered:
+        text = text[lowered.rindex("</think>") + len("</think>") :]
+    elif "<think>" in lowered:
+        text = text[: lowered.index("<think>")]
+    return _SPECIAL.sub("", text).strip()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:2_000]

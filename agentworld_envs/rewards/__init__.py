@@ -1,0 +1,28 @@
+"""Who decides success: code over evidence (`verifier`), or code over a re-execution in the real world (`replay`)."""
+
+from __future__ import annotations
+
+from agentworld_envs.interface import ConfigError, RewardModel, unknown_name
+from agentworld_envs.rewards.replay import ReplayReward
+from agentworld_envs.rewards.verifier import VerifierReward
+
+REWARDS: dict[str, type[RewardModel]] = {VerifierReward.name: VerifierReward, ReplayReward.name: ReplayReward}
+"""Name -> reward model that needs no configuration."""
+
+
+def build_reward(reward: str | RewardModel) -> RewardModel:
+    """A reward model by name, or the given one.
+
+    Raises:
+        ConfigError: no such name, or neither a name nor a `RewardModel`.
+    """
+    if isinstance(reward, RewardModel):
+        return reward
+    if not isinstance(reward, str):
+        raise ConfigError(f"Expected reward to be a name or a RewardModel, got {type(reward).__name__}.")
+    if reward not in REWARDS:
+        raise unknown_name("reward", reward, REWARDS)
+    return REWARDS[reward]()
+
+
+__all__ = ["REWARDS", "ReplayReward", "VerifierReward", "build_reward"]

@@ -1,0 +1,16 @@
+"""`reward="verifier"`: the domain's code over the evidence that the episode itself has produced."""
+
+from __future__ import annotations
+
+from agentworld_envs.interface import RewardModel
+
+
+class VerifierReward(RewardModel):
+    """Scores every step by `Session.verdict`.
+
+    On the real backend the evidence is the state of the world. On a world model it is what the simulator has *shown*,
+    as its tracker derived it: an honest score of the simulated episode, which may be wrong about the real world.
+    Use `reward="replay"` to know.
+    """
+
+    name = "verifier"

@@ -1,0 +1,257 @@
+"""`EpisodeRunner`: the rules of an episode, batch first. Both environments are thin faces of it.
+
+For every step: parse, let the domain refuse what is malformed in any state, step the backend once for all others,
+judge, end what has ended, book the cost, record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentworld_envs.episode import Episode, StepResult, clip
+from agentworld_envs.interface import (
+    Action,
+    Backend,
+    ConfigError,
+    Domain,
+    EpisodeView,
+    Failure,
+    JudgeError,
+    Judgement,
+    RewardModel,
+    Task,
+    TaskSource,
+    Transition,
+    Usage,
+    Verdict,
+    classify,
+)
+from agentworld_envs.ledger import LINE_OF_SOURCE
+from agentworld_envs.parsing import ActionParser, Rejection
+from agentworld_envs.trajectories import TrajectoryWriter
+
+
+@dataclass(slots=True)
+class Turn:
+    """One step of one live episode, while it is being made."""
+
+    episode: Episode
+    text: Any
+    """What the agent wrote."""
+    action: Action | None = None
+    """What reached the backend; `None` when the text was rejected or refused."""
+    transition: Transition | None = None
+    reward: float = 0.0
+
+
+class EpisodeRunner:
+    """Opens, steps, forks and closes episodes of one domain on one backend."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        backend: Backend,
+        reward: RewardModel,
+        tasks: TaskSource,
+        *,
+        max_steps: int | None = None,
+        writer: TrajectoryWriter | None = None,
+        owns_backend: bool = True,
+    ) -> None:
+        """Args: max_steps: step limit, `None` for each task's own. owns_backend: shut it down with the last user."""
+        if max_steps is not None and max_steps < 1:
+            raise ConfigError(f"Expected max_steps to be at least 1, got {max_steps}.")
+        self.domain = domain
+        self.backend = backend
+        self.reward = reward
+        self.tasks = tasks
+        self.max_steps = max_steps
+        self.writer = writer
+        self._owns_backend = owns_backend
+        self._users = 1
+        self._parsers: dict[str, ActionParser] = {}
+
+    # -- life of an episode ----------------------------------------------------------------------------------------
+
+    def open(self, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Episode]:
+        """Start one episode per task. One that cannot be opened carries its failure and ends at its first step."""
+        started = time.perf_counter()
+        sessions = self.backend.open(self.domain, tasks, seeds)
+        seconds = (time.perf_counter() - started) / max(len(sessions), 1)
+        episodes = []
+        for session in sessions:
+            limit = self.max_steps if self.max_steps is not None else session.task.max_steps
+            episode = Episode(session, self._parser(session.task), self.backend.name, self.backend.source, limit)
+            episode.ledger.add(0, LINE_OF_SOURCE[self.backend.source], Usage(seconds=seconds))
+            if self.writer is not None:
+                self.writer.reset(episode, backend=self.backend.describe(), reward=self.reward.name)
+            episodes.append(episode)
+        return episodes
+
+    def step(self, episodes: Sequence[Episode], actions: Sequence[Any]) -> list[StepResult]:
+        """Advance every episode by one action; same order. Never raises on what an agent wrote.
+
+        Episodes that are over stay as they are: same observation and flags, reward 0.
+        """
+        turns = [Turn(e, text) for e, text in zip(episodes, actions, strict=True) if not e.over]
+        for turn in turns:
+            self._understand(turn)
+        self._advance([turn for turn in turns if turn.action is not None])
+        self._judge([turn for turn in turns if turn.transition is not None and not turn.episode.over])
+        for turn in turns:
+            if not turn.episode.over and turn.episode.step_count >= turn.episode.max_steps:
+                turn.episode.truncated = True
+        self._finish([turn for turn in turns if turn.episode.over and turn.episode.failure is None])
+        rewards = {id(turn.episode): turn.reward for turn in turns}
+        results = [episode.result(rewards.get(id(episode), 0.0)) for episode in episodes]
+        if self.writer is not None:
+            written = {id(turn.episode): turn for turn in turns}
+            for episode, result in zip(episodes, results, strict=True):
+                if id(episode) in written:
+                    turn = written[id(episode)]
+                    self.writer.step(episode, turn.text, turn.action, turn.transition, result)
+        return results
+
+    def fork(self, episode: Episode) -> Episode:
+        """An independent episode in the same state."""
+        twin = episode.fork(self.backend.fork(episode.session))
+        if self.writer is not None:
+            self.writer.fork(episode, twin)
+        return twin
+
+    def close(self, episodes: Sequence[Episode]) -> None:
+        """Release episodes. Idempotent."""
+        self.backend.close([episode.session for episode in episodes])
+        if self.writer is not None:
+            for episode in episodes:
+                self.writer.close_episode(episode)
+
+    def acquire(self) -> EpisodeRunner:
+        """Count one more user (a fork shares the runner of its parent)."""
+        self._users += 1
+        return self
+
+    def release(self) -> None:
+        """Count one user less; the last one shuts everything down."""
+        self._users -= 1
+        if self._users == 0:
+            self.reward.close()
+            if self._owns_backend:
+                self.backend.shutdown()
+            if self.writer is not None:
+                self.writer.close()
+
+    # -- the parts of a step ---------------------------------------------------------------------------------------
+
+    def _parser(self, task: Task) -> ActionParser:
+        tools = self.domain.tools(task)
+        key = repr(tools)
+        if key not in self._parsers:
+            self._parsers[key] = ActionParser(tools, self.domain.default_tool)
+        return self._parsers[key]
+
+    def _understand(self, turn: Turn) -> None:
+        """Parse; what no environment would look at gets its answer here and does not reach the backend."""
+        episode = turn.episode
+        episode.step_count += 1
+        if episode.session.failure is not None:  # it could not even be opened
+            episode.truncated = True
+            return
+        parsed = episode.parser.parse(turn.text)
+        if isinstance(parsed, Rejection):
+            episode.action_valid = False
+            episode.command = parsed.command
+            episode.observation = parsed.observation
+            return
+        episode.command = parsed.command
+        refusal = self.domain.refuse(episode.task, parsed)
+        episode.action_valid = refusal is None
+        if refusal is None:
+            turn.action = parsed
+        else:
+            episode.observation = clip(refusal)
+
+    def _advance(self, turns: Sequence[Turn]) -> None:
+        """One step of the backend for all turns."""
+        if not turns:
+            return
+        started = time.perf_counter()
+        sessions = [turn.episode.session for turn in turns]
+        actions = [turn.action for turn in turns if turn.action is not None]
+        try:
+            transitions = self.backend.step(sessions, actions)
+            if len(transitions) != len(turns):
+                raise RuntimeError(f"{self.backend.name} returned {len(transitions)} transitions for {len(turns)}.")
+        except Exception as error:  # noqa: BLE001 - a backend that breaks its contract fails these slots, not the run
+            failure = classify(error)
+            transitions = [Transition("", self.backend.source, failure=failure) for _ in turns]
+        seconds = (time.perf_counter() - started) / len(turns)
+        for turn, action, transition in zip(turns, actions, transitions, strict=True):
+            turn.transition = transition
+            episode = turn.episode
+            usage = transition.usage if transition.usage is not None else Usage(seconds=seconds)
+            episode.ledger.add(episode.step_count, LINE_OF_SOURCE[transition.source], usage)
+            episode.source = transition.source
+            if transition.failure is not None:
+                self._fail(turn, transition.failure)
+                continue
+            episode.observation = clip(transition.observation)
+            episode.transcript.append((action, transition.observation))
+            episode.terminated = transition.terminated
+
+    def _judge(self, turns: Sequence[Turn]) -> None:
+        """Score the new state; a verdict that is done ends the episode."""
+        for turn, judgement in self._judgements(turns, lambda views, _: self.reward.step(views)):
+            if self._score(turn, judgement) and judgement.verdict.done:
+                turn.episode.terminated = True
+
+    def _finish(self, turns: Sequence[Turn]) -> None:
+        """Score the end of an episode."""
+        for turn, judgement in self._judgements(turns, self.reward.final):
+            self._score(turn, judgement)
+
+    def _judgements(
+        self,
+        turns: Sequence[Turn],
+        ask: Callable[[Sequence[EpisodeView], Sequence[Judgement]], list[Judgement]],
+    ) -> list[tuple[Turn, Judgement]]:
+        """Ask a reward model about all turns at once; when that raises, one by one, so that only the culprit fails."""
+        if not turns:
+            return []
+        views = [EpisodeView(turn.episode.session, turn.episode.transcript) for turn in turns]
+        latest = [Judgement(Verdict(turn.episode.score, turn.episode.success)) for turn in turns]
+        try:
+            return list(zip(turns, ask(views, latest), strict=True))
+        except Exception as error:  # noqa: BLE001 - a reward that cannot be determined is a failure, never a 0
+            if len(turns) > 1:
+                return [pair for turn in turns for pair in self._judgements([turn], ask)]
+            return [(turns[0], Judgement(latest[0].verdict, classify(error)))]
+
+    def _score(self, turn: Turn, judgement: Judgement) -> bool:
+        """Book a judgement; returns whether it holds."""
+        episode, verdict = turn.episode, judgement.verdict
+        if judgement.usage is not None:
+            episode.ledger.add(episode.step_count, "judge", judgement.usage)
+        failure = judgement.failure
+        if failure is None and not 0.0 <= verdict.score <= 1.0:
+            failure = classify(JudgeError(f"Expected a score in [0, 1], got {verdict.score} ({self.reward.name})."))
+        if failure is not None:
+            self._fail(turn, failure)
+            return False
+        turn.reward += float(verdict.score - episode.score)
+        episode.score = float(verdict.score)
+        episode.success = bool(verdict.success)
+        return True
+
+    @staticmethod
+    def _fail(turn: Turn, failure: Failure) -> None:
+        """A failure is not a reward: the episode is truncated, and no reward of it may be learned from."""
+        episode = turn.episode
+        turn.reward = 0.0
+        episode.failure = failure
+        episode.reward_valid = False
+        episode.terminated = False
+        episode.truncated = True

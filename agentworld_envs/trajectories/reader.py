@@ -1,0 +1,130 @@
+"""Reading trajectory files: everything that is whole, with a warning for everything that is not."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agentworld_envs.interface import ConfigError
+from agentworld_envs.trajectories.schema import (
+    LINE_TYPES,
+    SCHEMA_VERSION,
+    AnyLine,
+    CloseLine,
+    ForkLine,
+    ResetLine,
+    StepLine,
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Trajectory:
+    """One recorded episode."""
+
+    episode: str
+    reset: ResetLine
+    steps: list[StepLine] = field(default_factory=list)
+    close: CloseLine | None = None
+    """`None` when the recording process was killed before it released the episode."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the episode reached its end."""
+        return bool(self.steps) and (self.steps[-1].terminated or self.steps[-1].truncated)
+
+    @property
+    def score(self) -> float:
+        """Final score, 0 before the first step."""
+        return self.steps[-1].score if self.steps else 0.0
+
+    @property
+    def success(self) -> bool:
+        return bool(self.steps) and self.steps[-1].success
+
+    @property
+    def reward_valid(self) -> bool:
+        """Whether the rewards may be learned from."""
+        return self.reset.failure is None and all(step.reward_valid for step in self.steps)
+
+
+def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
+    """Read every episode of a file, in order of their first lines.
+
+    A line that is torn, corrupt or out of sequence is dropped with a warning that says file, line and what was
+    expected; steps of the same episode behind a gap are dropped too, since they cannot be replayed.
+
+    Raises:
+        ConfigError: the file cannot be read, holds no line of this format, or was written by a newer version.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"Cannot read the trajectory file {path}: {error.strerror}.") from error
+    trajectories: dict[str, Trajectory] = {}
+    first_problem = ""
+    lines = data.split(b"\n")
+    for number, raw in enumerate(lines, start=1):
+        if not raw.strip():
+            continue
+        problem = _read_line(raw, trajectories)
+        if problem:
+            torn = number == len(lines)  # no newline behind it: the writer was killed
+            what = "the last line is torn" if torn else problem
+            logger.warning("%s, line %d: %s; the line is left out.", path, number, what)
+            first_problem = first_problem or f"line {number}: {problem}"
+    if not trajectories and first_problem:
+        raise ConfigError(f"{path} holds no episode. {first_problem[0].upper()}{first_problem[1:]}.")
+    return list(trajectories.values())
+
+
+def _read_line(raw: bytes, trajectories: dict[str, Trajectory]) -> str:
+    """Add one line to `trajectories`; returns what is wrong with it, empty when nothing is."""
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return "expected one JSON object"
+    kind = data.get("type") if isinstance(data, dict) else None
+    if kind not in LINE_TYPES:
+        return f"expected an object of type {', '.join(LINE_TYPES)}, got {str(kind)[:40]!r}"
+    if kind == "reset" and isinstance(data.get("version"), int) and data["version"] > SCHEMA_VERSION:
+        raise ConfigError(
+            f"The recording has schema version {data['version']}, this package reads up to {SCHEMA_VERSION}: "
+            "upgrade agentworld-envs."
+        )
+    try:
+        line: AnyLine = LINE_TYPES[kind].model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"expected a {kind} line, but {'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return _place(line, trajectories)
+
+
+def _place(line: AnyLine, trajectories: dict[str, Trajectory]) -> str:
+    """Put a valid line where it belongs; returns what is out of sequence."""
+    if isinstance(line, ResetLine):
+        trajectories[line.episode] = Trajectory(line.episode, line)
+        return ""
+    if isinstance(line, ForkLine):
+        parent = trajectories.get(line.parent)
+        if parent is None or len(parent.steps) < line.step:
+            return f"the episode {line.parent} that it continues is not there up to step {line.step}"
+        trajectories[line.episode] = Trajectory(line.episode, parent.reset, parent.steps[: line.step])
+        return ""
+    trajectory = trajectories.get(line.episode)
+    if trajectory is None:
+        return f"its episode {line.episode} has no reset line"
+    if isinstance(line, CloseLine):
+        trajectory.close = line
+        return ""
+    if line.step != len(trajectory.steps) + 1:
+        return f"expected step {len(trajectory.steps) + 1} of episode {line.episode}, got step {line.step}"
+    trajectory.steps.append(line)
+    return ""

@@ -1,0 +1,73 @@
+"""The backends, by name, each built from its own configuration."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Protocol, runtime_checkable
+
+from agentworld_envs.interface import Backend, ConfigError, unknown_name
+
+BACKENDS: dict[str, str] = {
+    "real": "agentworld_envs.backends.real:RealConfig",
+    "replay": "agentworld_envs.backends.replay:ReplayConfig",
+    "world_model": "agentworld_envs.backends.world_model:WorldModelConfig",
+}
+"""Name of a backend -> `module:Config`."""
+
+
+@runtime_checkable
+class BackendConfig(Protocol):
+    """A configuration that builds its backend."""
+
+    def build(self) -> Backend:
+        """A new backend; the caller shuts it down."""
+
+
+def build_backend(
+    backend: str | BackendConfig | Backend, *, model: str | None = None, cassette: Any = None
+) -> tuple[Backend, bool]:
+    """Build a backend.
+
+    Args:
+        backend: a name (`"real"`, `"world_model"`, `"replay:FILE"`), a configuration, or a backend.
+        model: model string for the backends that simulate; the others ignore it, so that swapping is one argument.
+        cassette: recording of the model's answers, likewise.
+
+    Returns:
+        The backend, and whether the caller owns it (a given instance stays the giver's).
+
+    Raises:
+        ConfigError: unknown name, or a configuration that cannot be.
+    """
+    if isinstance(backend, Backend):
+        return backend, False
+    if isinstance(backend, str):
+        return _from_name(backend, model, cassette).build(), True
+    if isinstance(backend, BackendConfig) and not isinstance(backend, type):
+        return backend.build(), True
+    raise ConfigError(
+        f"Expected backend to be a name ({', '.join(sorted(BACKENDS))}), a configuration or a Backend, "
+        f"got {type(backend).__name__}."
+    )
+
+
+def _from_name(text: str, model: str | None, cassette: Any) -> BackendConfig:
+    name, _, argument = text.partition(":")
+    if name not in BACKENDS:
+        raise unknown_name("backend", name, BACKENDS)
+    module, _, attribute = BACKENDS[name].partition(":")
+    config: type[Any] = getattr(importlib.import_module(module), attribute)
+    if name == "replay":
+        if not argument:
+            raise ConfigError("backend='replay' needs a recording: backend='replay:FILE.jsonl'.")
+        return config(path=argument)  # type: ignore[no-any-return]
+    if argument:
+        raise ConfigError(f"backend={name!r} takes no argument after the colon, got {argument!r}.")
+    if name == "world_model":
+        if model is None:
+            raise ConfigError(
+                "backend='world_model' needs a model, e.g. model='openai:http://127.0.0.1:8000/v1#MODEL' "
+                "or model='transformers:PATH'."
+            )
+        return config(model=model, cassette=cassette)  # type: ignore[no-any-return]
+    return config()  # type: ignore[no-any-return]
