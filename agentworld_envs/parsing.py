@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentworld_envs.interface import Action
+from agentworld_envs.interface import Action, ConfigError
 
 MAX_ACTION_CHARS = 32_768
 """A longer action is refused unread."""
@@ -63,13 +63,22 @@ class ActionParser:
         Args:
             tools: JSON schemas in OpenAI's function form.
             default_tool: the tool that bare text calls, through its first parameter.
+
+        Raises:
+            ConfigError: the default tool is not among `tools`, or takes no parameter.
         """
         self._schemas: dict[str, Mapping[str, Any]] = {}
         for tool in tools:
             function = tool["function"]
             self._schemas[function["name"]] = function.get("parameters", {})
         self._default = default_tool
-        self._default_parameter = next(iter(self._schemas[default_tool]["properties"]))
+        properties = self._schemas.get(default_tool, {}).get("properties", {})
+        if not properties:
+            raise ConfigError(
+                f"Expected the default tool {default_tool!r} with at least one parameter among the tools "
+                f"({', '.join(self._schemas) or 'none'})."
+            )
+        self._default_parameter = next(iter(properties))
 
     def parse(self, text: Any) -> Action | Rejection:
         """Parse one action. Never raises.

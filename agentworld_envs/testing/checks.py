@@ -1,0 +1,237 @@
+"""Checks of a single environment. Each takes a factory of environments."""
+
+from __future__ import annotations
+
+import copy
+import random
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from typing import Protocol
+
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+
+from agentworld_envs.env import AgentWorldEnv
+from agentworld_envs.testing.play import BAD_ACTIONS, assert_same, go_on, play
+
+INFO_KEYS = {
+    "task_id",
+    "seed",
+    "step",
+    "backend",
+    "source",
+    "action_valid",
+    "command",
+    "admissible_commands",
+    "score",
+    "max_score",
+    "success",
+    "reward_valid",
+    "failure",
+    "instructions",
+    "tools",
+}
+
+
+class EnvFactory(Protocol):
+    """Makes an environment; keyword arguments go to `AgentWorldEnv` (`max_steps`, `render_mode`, `record`)."""
+
+    def __call__(self, **kwargs: object) -> AgentWorldEnv: ...
+
+
+def check_gymnasium(make: EnvFactory) -> None:
+    """Gymnasium's own checker is content, without a warning."""
+    with closing(make()) as env, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env, skip_render_check=True)
+        check_env(env, skip_render_check=True)  # and once more, on a used environment
+
+
+def check_render(make: EnvFactory) -> None:
+    """`ansi` renders text."""
+    with closing(make(render_mode="ansi")) as env:
+        env.reset(seed=0)
+        assert isinstance(env.render(), str), "expected render() to return text in mode 'ansi'"
+
+
+def check_info(make: EnvFactory) -> None:
+    """The same keys at reset and at every step; fresh values; observations inside of their space."""
+    with closing(make()) as env:
+        transcript = play(env, seed=1, steps=10)
+        for result in transcript:
+            assert set(result.info) == INFO_KEYS, f"info keys: {set(result.info) ^ INFO_KEYS} differ"
+            assert result.observation in env.observation_space
+            assert type(result.truncated) is bool
+            assert type(result.terminated) is bool
+        assert transcript[0].info["tools"], "expected tools in the reset info"
+        assert transcript[0].info["instructions"], "expected instructions in the reset info"
+
+
+def check_deterministic(make: EnvFactory) -> None:
+    """Same seed and actions, same transcript: in one environment twice, and in another one."""
+    with closing(make()) as env, closing(make()) as other:
+        first = play(env, seed=7, steps=25)
+        assert_same(first, play(env, seed=7, steps=25), "two episodes of one seed")
+        assert_same(first, play(other, seed=7, steps=25), "the same episode in two environments")
+        drawn = env.reset()[1]["seed"]
+        assert_same([env.reset(seed=drawn)[0]], [other.reset(seed=drawn)[0]], "a drawn seed given again")
+
+
+def check_seeds_differ(make: EnvFactory) -> None:
+    """Seeds decide the task: not all of ten seeds give the same first observation (unless there is one task only)."""
+    with closing(make()) as env:
+        if env.runner.tasks.size == 1:
+            return
+        assert len({env.reset(seed=seed)[0] for seed in range(10)}) > 1, "ten seeds gave one and the same task"
+
+
+def check_global_rng_untouched(make: EnvFactory) -> None:
+    """Neither reads nor seeds the global generators."""
+    random.seed(5)
+    np.random.seed(5)
+    expected = random.Random(5).random(), float(np.random.RandomState(5).random_sample())
+    with closing(make()) as env:
+        play(env, seed=3, steps=5)
+    assert (random.random(), float(np.random.random_sample())) == expected, "a global generator was used"
+
+
+def check_rewards_sum_to_score(make: EnvFactory) -> None:
+    """Per-step rewards sum to the score, which stays in [0, 1]; the expert's episode ends terminated on `real`."""
+    with closing(make()) as env:
+        transcript = play(env, seed=11, steps=60)
+        total = sum(result.reward for result in transcript)
+        score = transcript[-1].info["score"]
+        assert 0.0 <= score <= 1.0, f"expected a score in [0, 1], got {score}"
+        if transcript[-1].info["reward_valid"]:
+            assert abs(total - score) < 1e-9, f"rewards sum to {total}, the score is {score}"
+
+
+def check_step_limit_and_end(make: EnvFactory) -> None:
+    """Truncates at the limit; afterwards `step` repeats observation and flags with reward 0."""
+    with closing(make(max_steps=3)) as env:
+        transcript = play(env, seed=2, steps=6)
+        end = next(i for i, result in enumerate(transcript) if result.terminated or result.truncated)
+        assert end <= 3, f"expected an end after 3 steps, got {end}"
+        for result in transcript[end + 1 :]:
+            assert_same([transcript[end][0], 0.0, *transcript[end][2:]], result, "steps after the end")
+
+
+def check_bad_actions(make: EnvFactory) -> None:
+    """Nothing that an agent writes raises, succeeds, or ends the episode before its limit; every step counts."""
+    with closing(make(max_steps=len(BAD_ACTIONS) + 5)) as env:
+        env.reset(seed=4)
+        for step, action in enumerate(BAD_ACTIONS, start=1):
+            observation, reward, terminated, truncated, info = env.step(action)
+            shown = repr(action)[:60]
+            assert observation in env.observation_space
+            assert reward == 0.0, f"{shown} was rewarded"
+            assert not info["success"], f"{shown} succeeded"
+            assert not terminated, f"{shown} ended the episode"
+            if info["failure"] is None:
+                assert not truncated, f"{shown} truncated the episode"
+                assert info["step"] == step, f"{shown} did not count as a step"
+            else:
+                assert not info["reward_valid"], f"{shown} failed with a valid reward"
+                break
+
+
+def check_fork(make: EnvFactory) -> None:
+    """A fork given the same actions gives the same transcript; parent and twin do not disturb each other."""
+    for prefix in (0, 1, 5, 12):
+        with closing(make()) as env:
+            info = play(env, seed=13, steps=prefix)[-1].info
+            with closing(env.fork()) as twin, closing(env.fork()) as other:
+                go_on(other, info, steps=4, policy_seed=99)
+                expected = go_on(env, info, steps=10, policy_seed=1)
+                assert_same(expected, go_on(twin, info, steps=10, policy_seed=1), f"fork after {prefix} steps")
+                assert_same([env.reset()[0]], [twin.reset()[0]], "the next drawn episode of parent and twin")
+
+
+def check_fork_outlives_parent(make: EnvFactory) -> None:
+    """Closing the parent leaves the twin alive."""
+    env = make()
+    info = play(env, seed=13, steps=2)[-1].info
+    twin = env.fork()
+    env.close()
+    with closing(twin):
+        go_on(twin, info, steps=3)
+        twin.reset(seed=1)
+
+
+def check_snapshot(make: EnvFactory) -> None:
+    """A snapshot can be restored more than once, always to the same future."""
+    with closing(make()) as env:
+        info = play(env, seed=17, steps=4)[-1].info
+        with closing(env.snapshot()) as snapshot:
+            expected = go_on(env, info, steps=8, policy_seed=2)
+            for _ in range(2):
+                env.restore(snapshot)
+                assert_same(expected, go_on(env, info, steps=8, policy_seed=2), "the future of a snapshot")
+
+
+def check_close_twice(make: EnvFactory) -> None:
+    """`close` is idempotent, before and after an episode."""
+    env = make()
+    env.close()
+    env.close()
+    env = make()
+    play(env, seed=0, steps=2)
+    env.close()
+    env.close()
+
+
+def check_threads(make: EnvFactory) -> None:
+    """Environments in different threads do not disturb each other."""
+    with closing(make()) as env:
+        expected = {seed: play(env, seed=seed, steps=15) for seed in range(4)}
+    problems: list[BaseException] = []
+
+    def run(seed: int) -> None:
+        try:
+            with closing(make()) as mine:
+                assert_same(expected[seed], play(mine, seed=seed, steps=15), f"seed {seed} in a thread")
+        except BaseException as error:  # noqa: BLE001 - carried to the main thread and raised there
+            problems.append(error)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
+
+
+def check_values_are_fresh(make: EnvFactory) -> None:
+    """Changing a returned info changes nothing inside."""
+    with closing(make()) as env, closing(make()) as other:
+        _, info = env.reset(seed=19)
+        _, expected = other.reset(seed=19)
+        kept = copy.deepcopy(expected)
+        info["admissible_commands"].append("cheat")
+        info["tools"].clear()
+        again = env.step("nonsense")[-1]
+        assert "cheat" not in again["admissible_commands"], "a returned list is shared with the environment"
+        assert_same([kept], [other.reset(seed=19)[1]], "reset info of one seed")
+
+
+CHECKS: tuple[Callable[[EnvFactory], None], ...] = (
+    check_gymnasium,
+    check_render,
+    check_info,
+    check_deterministic,
+    check_seeds_differ,
+    check_global_rng_untouched,
+    check_rewards_sum_to_score,
+    check_step_limit_and_end,
+    check_bad_actions,
+    check_fork,
+    check_fork_outlives_parent,
+    check_snapshot,
+    check_close_twice,
+    check_threads,
+    check_values_are_fresh,
+)
+"""Every check of this file, in a sensible order."""

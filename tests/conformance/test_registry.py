@@ -1,0 +1,85 @@
+"""The conformance kit over every registered id and every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from agentworld_envs import ENV_IDS, AgentWorldEnv
+from agentworld_envs.testing import CHECKS, ID_CHECKS, CounterDomain, EnvFactory
+from agentworld_envs.testing.play import play
+
+BACKENDS = ("real", "world_model", "world_model+cassette", "world_model+replay_reward", "replay")
+SEEDS = range(40)
+
+
+@pytest.fixture(scope="session")
+def backend_kwargs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], dict[str, Any]]:
+    """Keyword arguments of `gym.make` for one id on one backend; recordings are made once."""
+    recordings: dict[str, Path] = {}
+
+    def kwargs_of(env_id: str, backend: str) -> dict[str, Any]:
+        if backend == "real":
+            return {"backend": "real"}
+        if backend == "world_model":
+            return {"backend": "world_model", "model": "scripted:oracle"}
+        if backend == "world_model+cassette":
+            folder = tmp_path_factory.mktemp("cassettes")
+            return {"backend": "world_model", "model": "scripted:oracle", "cassette": str(folder / "c.sqlite")}
+        if backend == "world_model+replay_reward":
+            return {"backend": "world_model", "model": "scripted:oracle", "reward": "replay"}
+        if env_id not in recordings:
+            recordings[env_id] = tmp_path_factory.mktemp("recordings") / "episodes.jsonl"
+            with closing(gym.make(env_id, record=recordings[env_id]).unwrapped) as env:
+                assert isinstance(env, AgentWorldEnv)
+                for seed in SEEDS:
+                    play(env, seed=seed, steps=30)
+        return {"backend": f"replay:{recordings[env_id]}"}
+
+    return kwargs_of
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_env(
+    check: Callable[[EnvFactory], None],
+    env_id: str,
+    backend: str,
+    backend_kwargs: Callable[[str, str], dict[str, Any]],
+) -> None:
+    kwargs = backend_kwargs(env_id, backend)
+
+    def make(**more: object) -> AgentWorldEnv:
+        env = gym.make(env_id, disable_env_checker=True, **{**kwargs, **more}).unwrapped
+        assert isinstance(env, AgentWorldEnv)
+        return env
+
+    check(make)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("check", ID_CHECKS, ids=lambda check: check.__name__)
+def test_id(
+    check: Callable[[str, Mapping[str, Any]], None],
+    env_id: str,
+    backend: str,
+    backend_kwargs: Callable[[str, str], dict[str, Any]],
+) -> None:
+    check(env_id, backend_kwargs(env_id, backend))
+
+
+@pytest.mark.parametrize("backend", ["real", "world_model"])
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_third_party_domain(check: Callable[[EnvFactory], None], backend: str) -> None:
+    def make(**kwargs: Any) -> AgentWorldEnv:
+        model = "scripted:oracle" if backend == "world_model" else None
+        return AgentWorldEnv(CounterDomain(), backend=backend, model=model, **kwargs)
+
+    check(make)
