@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import operator
 import os
 import sys
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
+import numpy as np
 
 from agentworld_envs.backends import BackendConfig
 from agentworld_envs.episode import MAX_OBSERVATION_CHARS, Episode
@@ -109,8 +109,8 @@ class AgentWorldEnv(gym.Env[str, str]):
             record=record,
         )
         self.render_mode = render_mode
-        self.observation_space = AnyText(MAX_OBSERVATION_CHARS)
-        self.action_space = AnyText(MAX_ACTION_CHARS)
+        self.observation_space = self._observation_space = AnyText(MAX_OBSERVATION_CHARS)
+        self.action_space = self._action_space = AnyText(MAX_ACTION_CHARS)
         self._episode: Episode | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
@@ -149,7 +149,7 @@ class AgentWorldEnv(gym.Env[str, str]):
         [result] = self._open_runner().step([episode], [action])
         if self.render_mode == "human":
             self._show(f"> {episode.command}\n{result.observation}")
-        return tuple(result)
+        return result
 
     def fork(self) -> AgentWorldEnv:
         """An independent environment in the same state of the same episode, on every backend.
@@ -192,7 +192,7 @@ class AgentWorldEnv(gym.Env[str, str]):
         """The present episode."""
         return self._current()
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The latest command and observation as text in mode `ansi`; `None` otherwise."""
         if self.render_mode != "ansi" or self._episode is None:
             return None
@@ -211,10 +211,13 @@ class AgentWorldEnv(gym.Env[str, str]):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._runner = self._open_runner().acquire()
-        twin.observation_space = AnyText(MAX_OBSERVATION_CHARS)
-        twin.action_space = AnyText(MAX_ACTION_CHARS)
+        twin.observation_space = self._observation_space.twin()
+        twin.action_space = self._action_space.twin()
         if self._np_random is not None:
-            twin._np_random = copy.deepcopy(self._np_random)
+            bits = self._np_random.bit_generator
+            copied = type(bits)(0)
+            copied.state = bits.state
+            twin._np_random = np.random.Generator(copied)
         return twin
 
     def _open_runner(self) -> EpisodeRunner:

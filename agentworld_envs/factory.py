@@ -31,8 +31,7 @@ def build_runner(
     record: str | os.PathLike[str] | None = None,
 ) -> EpisodeRunner:
     """See `agentworld_envs.env.AgentWorldEnv` for the arguments. Everything that can be wrong raises here."""
-    if isinstance(domain, str):
-        domain = load_domain(domain)
+    played = load_domain(domain) if isinstance(domain, str) else domain
     judge = build_reward(reward)
     try:
         built, owned = build_backend(backend, model=model, cassette=cassette)
@@ -40,9 +39,9 @@ def build_runner(
         first = error.errors()[0]
         raise ConfigError(f"backend={backend!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     try:
-        source = _task_source(domain, built, tasks)
+        source = _task_source(played, built, tasks)
         writer = TrajectoryWriter(record) if record is not None else None
-        return EpisodeRunner(domain, built, judge, source, max_steps=max_steps, writer=writer, owns_backend=owned)
+        return EpisodeRunner(played, built, judge, source, max_steps=max_steps, writer=writer, owns_backend=owned)
     except BaseException:
         if owned:
             built.shutdown()

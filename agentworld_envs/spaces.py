@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import string
 from typing import Any
 
@@ -54,6 +55,12 @@ class AnyText(spaces.Text):
         if mask is None and probability is None:
             mask = (int(self.np_random.integers(self.min_length, self.sample_length + 1)), None)
         return str(super().sample(mask=mask, probability=probability))
+
+    def twin(self) -> AnyText:
+        """An equal space with a generator of its own. Building one anew indexes the whole charset again."""
+        twin = copy.copy(self)
+        twin._np_random = None
+        return twin
 
     def __repr__(self) -> str:
         return f"AnyText({self.min_length}, {self.max_length})"

@@ -176,7 +176,7 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
         """The machinery behind this environment: domain, backend, tasks, reward."""
         return self._open_runner()
 
-    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+    def render(self) -> tuple[str, ...] | None:
         """The latest observations in mode `ansi`; `None` otherwise."""
         if self.render_mode != "ansi":
             return None
