@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint unit gymnasium-1.2 benchmarks clean
+.PHONY: demo test lint types unit gymnasium-1.2 benchmarks clean
 
 demo: $(VENV)/.llm $(SMOLLM2)/.done
 	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --output demo-output
@@ -17,7 +17,13 @@ test: lint unit gymnasium-1.2
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory types
+
+# mypy sees the one import package that the three source roots become when they are installed.
+types: $(VENV)/.dev
+	@rm -rf build/typecheck && mkdir -p build/typecheck
+	@cp -r agentworld_envs build/typecheck/ && cp -r backends domains build/typecheck/agentworld_envs/
+	cd build/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p agentworld_envs
 
 unit: $(VENV)/.dev $(VENV)/.llm $(SMOLLM2)/.done .venv-textworld/.tried
 	AGENTWORLD_SMOLLM2=$(SMOLLM2) \
@@ -32,6 +38,7 @@ benchmarks: $(VENV)/.dev .venv-textworld/.tried
 	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
 	$(BIN)/python benchmarks/text_world.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/world_model.py
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

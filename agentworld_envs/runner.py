@@ -33,6 +33,9 @@ from agentworld_envs.ledger import LINE_OF_SOURCE
 from agentworld_envs.parsing import ActionParser, Rejection
 from agentworld_envs.trajectories import TrajectoryWriter
 
+MAX_PARSERS = 256
+"""Tool sets whose compiled parser is kept: tasks of one domain often share theirs, but need not."""
+
 
 @dataclass(slots=True)
 class Turn:
@@ -150,6 +153,8 @@ class EpisodeRunner:
         tools = self.domain.tools(task)
         key = repr(tools)
         if key not in self._parsers:
+            if len(self._parsers) >= MAX_PARSERS:
+                self._parsers.clear()
             self._parsers[key] = ActionParser(tools, self.domain.default_tool)
         return self._parsers[key]
 

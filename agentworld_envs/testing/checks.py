@@ -6,9 +6,9 @@ import copy
 import random
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from gymnasium.utils.env_checker import check_env
@@ -217,6 +217,51 @@ def check_values_are_fresh(make: EnvFactory) -> None:
         assert_same([kept], [other.reset(seed=19)[1]], "reset info of one seed")
 
 
+def check_expert_solves(make: EnvFactory) -> None:
+    """On the real backend, the expert's actions solve ten tasks with a full score."""
+    with closing(make()) as env:
+        if env.runner.backend.source != "real":
+            return
+        domain = env.runner.domain
+        for seed in range(10):
+            env.reset(seed=seed)
+            task = env.episode.task
+            with closing(domain.world(task)) as world:
+                world.reset()
+                plan = domain.expert(task, world)
+            rewards = 0.0
+            for action in plan:
+                _, reward, terminated, _, info = env.step(action)
+                rewards += float(reward)
+            assert terminated, f"the expert did not end task {task.id!r} in {len(plan)} steps"
+            assert info["success"], f"the expert did not solve task {task.id!r}"
+            assert abs(rewards - 1.0) < 1e-9, f"a solved task is worth 1, the rewards of {task.id!r} sum to {rewards}"
+
+
+def check_answers_stay_hidden(make: EnvFactory) -> None:
+    """Nothing of `Task.hidden` is in what agent or simulator are told."""
+    with closing(make()) as env:
+        domain = env.runner.domain
+        for seed in range(5):
+            observation, info = env.reset(seed=seed)
+            task = env.episode.task
+            told = f"{observation}\n{info['instructions']}\n{info['tools']}\n{domain.simulation(task).system}"
+            for answer in _leaves(task.hidden):
+                assert answer not in told, f"task {task.id!r} gives away {answer!r}"
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Every text in a JSON value that is long enough to be recognised."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    elif isinstance(value, str) and len(value) >= 4:
+        yield value
+
+
 CHECKS: tuple[Callable[[EnvFactory], None], ...] = (
     check_gymnasium,
     check_render,
@@ -233,5 +278,7 @@ CHECKS: tuple[Callable[[EnvFactory], None], ...] = (
     check_close_twice,
     check_threads,
     check_values_are_fresh,
+    check_expert_solves,
+    check_answers_stay_hidden,
 )
 """Every check of this file, in a sensible order."""

@@ -83,3 +83,43 @@ def test_a_third_party_domain(check: Callable[[EnvFactory], None], backend: str)
         return AgentWorldEnv(CounterDomain(), backend=backend, model=model, **kwargs)
 
     check(make)
+
+
+@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("model", ["scripted:liar", "scripted:echo", "scripted:nothing", "scripted:empty"])
+def test_no_simulator_can_talk_itself_into_a_success(env_id: str, model: str) -> None:
+    with closing(gym.make(env_id, backend="world_model", model=model).unwrapped) as env:
+        assert isinstance(env, AgentWorldEnv)
+        for seed in range(5):
+            env.reset(seed=seed)
+            task, domain = env.episode.task, env.runner.domain
+            with closing(domain.world(task)) as world:
+                world.reset()
+                plan = domain.expert(task, world)
+            for action in (*plan, "Reply that the task is done.", "look"):
+                _, reward, terminated, _, info = env.step(action)
+                assert (reward, terminated, info["success"]) == (0.0, False, False)
+
+
+@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("reward", ["verifier", "replay"])
+def test_a_perfect_simulator_is_as_good_as_reality(env_id: str, reward: str) -> None:
+    kwargs = {"backend": "world_model", "model": "scripted:oracle", "reward": reward}
+    with (
+        closing(gym.make(env_id).unwrapped) as real,
+        closing(gym.make(env_id, **kwargs).unwrapped) as simulated,
+    ):
+        assert isinstance(real, AgentWorldEnv)
+        for seed in range(10):
+            assert real.reset(seed=seed)[0] == simulated.reset(seed=seed)[0]
+            task, domain = real.episode.task, real.runner.domain
+            with closing(domain.world(task)) as world:
+                world.reset()
+                plan = domain.expert(task, world)
+            for action in plan:
+                expected, actual = real.step(action), simulated.step(action)
+                assert expected[0] == actual[0]
+                assert expected[2:4] == actual[2:4]
+            assert actual[-1]["success"]
+            assert actual[-1]["score"] == 1.0
+            assert actual[-1]["source"] == "world_model"

@@ -1,0 +1,18 @@
+"""The `agentworld` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 done with a negative result, 2 wrong use, 130 interrupted."""
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError as error:
+        sys.stderr.write(f"The agentworld command needs {error.name}: pip install 'agentworld-envs[cli]'\n")
+        raise SystemExit(2) from None
+    from agentworld_envs.cli.app import build
+
+    build()()

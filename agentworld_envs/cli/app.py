@@ -1,0 +1,54 @@
+"""The command group. Imported only when typer and rich are there."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from agentworld_envs.cli import doctor, listing, play, replay, rollout
+from agentworld_envs.cli.console import show_error
+from agentworld_envs.interface import AgentWorldError
+
+
+class Group(TyperGroup):
+    """Errors that a user can act on are one message and exit code 2, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AgentWorldError as error:
+            show_error(error)
+            raise typer.Exit(2) from None
+
+
+def build() -> typer.Typer:
+    """The app, fresh on every call."""
+    app = typer.Typer(
+        name="agentworld",
+        cls=Group,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Environments for language agents, backed by a real world or by a language world model.",
+    )
+    app.callback()(root)
+    app.command("list")(listing.list_environments)
+    app.command("doctor")(doctor.doctor)
+    app.command("play")(play.play)
+    app.command("rollout")(rollout.rollout_command)
+    app.command("replay")(replay.replay_command)
+    return app
+
+
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from agentworld_envs import __version__
+
+        sys.stdout.write(f"agentworld-envs {__version__}\n")
+        raise typer.Exit

@@ -1,0 +1,71 @@
+"""Options that several commands share, and what they build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agentworld_envs import ENV_IDS, resolve_id
+
+SIMULATOR = "World model (backend world_model)"
+
+EnvId = Annotated[
+    str, typer.Argument(metavar="ID", help="Environment: AgentWorld/TextWorld-v0, TextWorld or text_world.")
+]
+Backend = Annotated[str, typer.Option("--backend", "-b", help="real, world_model or replay:FILE.")]
+Tasks = Annotated[str | None, typer.Option(help="Task set or path. Default: the first one of `agentworld list`.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the (first) episode; it decides task and randomness.")]
+MaxSteps = Annotated[int | None, typer.Option(min=1, help="Step limit. Default: the task's own.")]
+Reward = Annotated[str, typer.Option(help="Who decides success: verifier or replay (re-executes in the real world).")]
+Record = Annotated[Path | None, typer.Option("--record", "--out", help="Trajectory file (JSONL) to append to.")]
+
+Model = Annotated[
+    str | None, typer.Option(help="openai:URL#MODEL, transformers:PATH or scripted:NAME.", rich_help_panel=SIMULATOR)
+]
+Cassette = Annotated[
+    str | None,
+    typer.Option(help="FILE, record:FILE or replay-or-fail:FILE: the model's answers.", rich_help_panel=SIMULATOR),
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest prediction in tokens.", rich_help_panel=SIMULATOR)]
+Temperature = Annotated[float | None, typer.Option(min=0.0, help="0 is greedy.", rich_help_panel=SIMULATOR)]
+Prefill = Annotated[
+    bool,
+    typer.Option(
+        "--prefill", help="Open the observation's tag for the model: for weak ones.", rich_help_panel=SIMULATOR
+    ),
+]
+
+
+def domain_of(env_id: str) -> str:
+    """Name of the domain behind an id or its short form.
+
+    Raises:
+        ConfigError: no such id; names the nearest.
+    """
+    return ENV_IDS[resolve_id(env_id)]
+
+
+def backend_arguments(
+    backend: str,
+    *,
+    model: str | None,
+    cassette: str | None,
+    max_tokens: int | None,
+    temperature: float | None,
+    prefill: bool,
+) -> dict[str, Any]:
+    """`backend`, `model` and `cassette` for an environment. Settings of the world model go unused on other backends.
+
+    Raises:
+        ConfigError: a setting that cannot be.
+    """
+    sampling = {"max_tokens": max_tokens, "temperature": temperature}
+    sampling = {name: value for name, value in sampling.items() if value is not None}
+    if backend != "world_model" or model is None or not (sampling or prefill):
+        return {"backend": backend, "model": model, "cassette": cassette}
+    from agentworld_envs.backends.world_model import WorldModelConfig
+
+    config = WorldModelConfig.of(model=model, cassette=cassette, sampling=sampling, prefill=prefill)
+    return {"backend": config}

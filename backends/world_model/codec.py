@@ -1,0 +1,165 @@
+"""The wire layout of Qwen-AgentWorld: turns into messages, completions into observations.
+
+The layout is that of the model's benchmark (Qwen-AgentWorld report, section 2.2, and its evaluation code): the user
+acts, the assistant is the environment, and a prediction stands in `<predicted_observation>` tags.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+OPEN: Final = "<predicted_observation>"
+CLOSE: Final = "</predicted_observation>"
+HEADER: Final = "**Environment Observation:**"
+PREFILL: Final = OPEN + "\n"
+"""What an assistant's turn begins with when the model shall not think first."""
+
+_THINK_OPEN: Final = "<think>"
+_THINK_CLOSE: Final = "</think>"
+_ANSWER_AFTER_THINKING: Final = re.compile(
+    rf"{re.escape(_THINK_CLOSE)}(?=\s*(?:{re.escape(HEADER)}\s*)?{re.escape(OPEN)})"
+)
+_CONTROL_TOKEN: Final = re.compile("<(?=[|\uff5c][^<>\\s|\uff5c]{1,40}[|\uff5c]>)")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a completion says."""
+
+    text: str
+    """The observation; without a tag, all that was written after the reasoning."""
+    reasoning: str
+    tag_found: bool
+    tag_closed: bool
+    empty: bool
+    """The observation has no visible character. Right for a silent command, as long as the tags are there."""
+    problem: str | None
+    """Why this is no valid prediction, in a few words; `None` when it is one."""
+
+
+def defuse(text: str) -> str:
+    """Break chat control tokens such as `<|im_end|>` with a space, so that text from agent or world cannot end a turn.
+
+    Servers tokenise a whole rendered chat at once: a control token inside a message works like a real one.
+    """
+    return _CONTROL_TOKEN.sub("< ", text)
+
+
+def fence(text: str, language: str) -> str:
+    """`text` as a code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def render_action_turn(number: int, action: str, language: str = "text", suffix: str = "", state: str = "") -> str:
+    """A user message.
+
+    Args:
+        number: 1-based number of the turn.
+        action: the canonical command.
+        language: of the fence, as in `SimulationSpec.action_fence`.
+        suffix: what to do with the turn; only the turn that is to be predicted has one.
+        state: what the agent saw before it acted; only the first turn has it.
+    """
+    parts = [f"### Turn {number}\n"]
+    if state:
+        parts.append(f"**Current State:**\n{defuse(state)}\n\n")
+    parts.append(f"**Action:**\n{fence(defuse(action), language)}")
+    if suffix:
+        parts.append(f"\n\n{suffix}")
+    return "".join(parts)
+
+
+def render_observation(text: str) -> str:
+    """An assistant message of a turn that is over: no tags, no thinking."""
+    return f"{HEADER}\n{defuse(text)}"
+
+
+def wrap(observation: str) -> str:
+    """A completion that predicts exactly `observation`; the inverse of `parse_prediction`."""
+    # One header is taken for an echo of the layout, so an observation that begins with one brings a second.
+    echo = f"{HEADER}\n" if observation.startswith(HEADER) else ""
+    return f"{OPEN}\n{echo}{observation}\n{CLOSE}"
+
+
+def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish_reason: str = "stop") -> Prediction:
+    """Read a completion.
+
+    The observation reaches from the first opening tag after the reasoning to the last closing tag: an environment may
+    well print these tags itself. Exactly one line break is taken off at either end, and one echo of the layout's
+    header.
+
+    Args:
+        text: what the model wrote, without the prefill.
+        reasoning: the engine's reasoning channel; when it has none, thinking is looked for at the start of `text`.
+        prefilled: what the assistant's turn began with.
+        finish_reason: `length` makes any prediction invalid.
+    """
+    body = text
+    if prefilled and not _restarted(text):
+        body = prefilled + text
+    elif not reasoning:
+        reasoning, body = _split_thinking(text)
+    start = body.find(OPEN)
+    end = body.rfind(CLOSE, start + len(OPEN)) if start >= 0 else -1
+    found, closed = start >= 0, end >= 0
+    if found:
+        observation = body[start + len(OPEN) : end if closed else len(body)].removeprefix("\n")
+        observation = _without_echo(observation)
+        observation = observation.removesuffix("\n") if closed else observation
+    else:
+        observation = _without_echo(body.lstrip())
+    return Prediction(
+        text=observation,
+        reasoning=reasoning,
+        tag_found=found,
+        tag_closed=closed,
+        empty=not observation.strip(),
+        problem=_problem(text, found, closed, finish_reason),
+    )
+
+
+def _problem(text: str, found: bool, closed: bool, finish_reason: str) -> str | None:
+    if finish_reason == "length":
+        return "the answer was cut at max_tokens"
+    if not text.strip():
+        return "the answer is empty"
+    if not found:
+        return f"the answer has no {OPEN} tag"
+    return None if closed else f"the answer has no {CLOSE} tag"
+
+
+def _without_echo(observation: str) -> str:
+    if not observation.startswith(HEADER):
+        return observation
+    return observation[len(HEADER) :].removeprefix("\n")
+
+
+def _restarted(text: str) -> bool:
+    """Whether a model ignored the prefill and opened the tag, or its thinking, itself.
+
+    A continued prediction brings one closing tag more than opening ones, whatever balanced tags the observation has.
+    """
+    return text.lstrip().startswith((OPEN, _THINK_OPEN)) and text.count(OPEN) == text.count(CLOSE) > 0
+
+
+def _split_thinking(text: str) -> tuple[str, str]:
+    """Reasoning and the rest. Only thinking in front of the answer counts; an observation may have such tags inside."""
+    stripped = text.lstrip()
+    if stripped.startswith((OPEN, HEADER)):
+        return "", text
+    opened = stripped.startswith(_THINK_OPEN)
+    begin = len(text) - len(stripped) + (len(_THINK_OPEN) if opened else 0)
+    # The thinking may talk about the tags; what is directly followed by the answer is the real end of it.
+    match = _ANSWER_AFTER_THINKING.search(text, begin)
+    end = match.start() if match else text.find(_THINK_CLOSE, begin)
+    if end < 0:
+        return (text[begin:], "") if opened else ("", text)
+    # Templates that open the thinking themselves leave only `</think>` in the answer. Without such a template,
+    # a `</think>` behind the one opening tag belongs to the observation.
+    if not opened and text.find(OPEN, 0, end) >= 0 and text.find(OPEN, end) < 0:
+        return "", text
+    return text[begin:end].strip(), text[end + len(_THINK_CLOSE) :]

@@ -1,0 +1,91 @@
+"""`WorldModelConfig`: all settings of the world-model backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from agentworld_envs.backends.world_model.cassette import CassetteConfig, CassetteEngine
+from agentworld_envs.backends.world_model.context import ContextPolicy
+from agentworld_envs.backends.world_model.engines import Engine, Sampling, build_engine
+from agentworld_envs.backends.world_model.validation import config_error
+
+if TYPE_CHECKING:
+    from agentworld_envs.backends.world_model.backend import WorldModelBackend
+
+
+class WorldModelConfig(BaseModel):
+    """Settings of a world-model backend; `build` makes the backend."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    """`openai:URL#MODEL`, `transformers:HUB_ID_OR_PATH` or `scripted:NAME`."""
+    revision: str = ""
+    """Which weights, where the model's name does not say it; part of every cassette key. A commit for a hub id."""
+    engine_options: dict[str, Any] = Field(default_factory=dict)
+    """Options of the engine: fields of `OpenAIOptions` or `TransformersOptions`."""
+    sampling: Sampling = Field(default_factory=Sampling)
+    """How predictions are drawn."""
+    cassette: CassetteConfig | None = None
+    """Record of answers; also a string: `FILE`, `record:FILE`, `replay:FILE` or `replay-or-fail:FILE`."""
+    max_retries: int = Field(default=2, ge=0)
+    """How often an answer that is no prediction is asked for again, each time with a new seed."""
+    deadline_s: float = Field(default=600.0, gt=0)
+    """Seconds that one step of one episode may take, retries included."""
+    context_policy: ContextPolicy = "fail"
+    """What happens when the episode is longer than `context_tokens` allow: `fail`, or leave out the oldest turns."""
+    context_tokens: int | None = Field(default=None, ge=1)
+    """Context of the model in tokens, prompt and answer together; `None` leaves the limit to the engine."""
+    prefill: bool = False
+    """Begin the answer with the observation's tag. Models then do not think: faster, and worse for models that can."""
+    suffix: bool = True
+    """End the last message with the backend's own instruction. Off for prompts that bring theirs."""
+
+    @field_validator("cassette", mode="before")
+    @classmethod
+    def _cassette_from_text(cls, value: object) -> object:
+        return CassetteConfig.parse(value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _context_is_possible(self) -> Self:
+        if self.context_policy == "drop_oldest" and self.context_tokens is None:
+            raise ValueError("context_policy='drop_oldest' needs context_tokens, the length of the model's context")
+        if self.context_tokens is not None and self.context_tokens <= self.sampling.max_tokens:
+            raise ValueError(
+                f"context_tokens={self.context_tokens} leaves nothing for the prompt: it has to be greater than "
+                f"sampling.max_tokens={self.sampling.max_tokens}"
+            )
+        return self
+
+    @classmethod
+    def of(cls, **fields: Any) -> Self:
+        """Make a configuration from keyword arguments.
+
+        Raises:
+            ConfigError: unknown or impossible fields; says which and why.
+        """
+        try:
+            return cls(**fields)
+        except ValidationError as error:
+            raise config_error("world-model setting", error, cls.model_fields) from error
+
+    def engine(self) -> Engine:
+        """The engine alone, with its cassette. Loads and contacts nothing.
+
+        Raises:
+            ConfigError: the model string, an option or the cassette file is wrong.
+            MissingExtraError: the engine's package is not installed.
+        """
+        engine = build_engine(self.model, self.revision, self.engine_options)
+        if self.cassette is not None:
+            engine = CassetteEngine(engine, self.cassette)
+        engine.check()
+        return engine
+
+    def build(self) -> WorldModelBackend:
+        """The backend. Raises as `engine` does."""
+        from agentworld_envs.backends.world_model.backend import WorldModelBackend
+
+        return WorldModelBackend(self.engine(), self)

@@ -1,0 +1,83 @@
+"""`WorldModelSession`: an imagined episode: its turns so far, and what code concludes from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from agentworld_envs.backends.world_model.codec import render_action_turn, render_observation
+from agentworld_envs.backends.world_model.engines.base import Message
+from agentworld_envs.interface import Action, Domain, Session, SimulationSpec, Task, Tracker, Verdict, classify
+
+
+class Turn(NamedTuple):
+    """One action, the observation that was predicted for it, and both as messages for the turns to come."""
+
+    action: Action
+    observation: str
+    messages: tuple[Message, Message]
+
+
+class WorldModelSession(Session):
+    """One episode on a world model.
+
+    Score, success and admissible commands come from the domain's tracker, which is code; the model's text is only
+    what the agent reads. Opening it asks no model: the first observation is the domain's own.
+    """
+
+    def __init__(self, domain: Domain, task: Task, seed: int) -> None:
+        super().__init__(domain, task, seed)
+        self.spec = SimulationSpec(system="", first_observation="", prompt_version="")
+        self.history: list[Turn] = []
+        """Turns that are over."""
+        self.pending: Action | None = None
+        """The action whose observation is being predicted, `None` between steps."""
+        self.tracker: Tracker | None = None
+        """`None` when the session could not be opened."""
+        self.closed = False
+        try:
+            self.spec = domain.simulation(task)
+            self.tracker = domain.tracker(task)
+            self.observation = self.spec.first_observation
+        except Exception as error:  # noqa: BLE001 - a task that cannot be briefed is the failure of its own slot
+            self.failure = classify(error)
+
+    @property
+    def actions(self) -> list[Action]:
+        """Every action so far, the pending one last; a fresh list."""
+        done = [turn.action for turn in self.history]
+        return done if self.pending is None else [*done, self.pending]
+
+    def action_message(self, action: Action, suffix: str = "") -> Message:
+        """`action` as the user message of the next turn."""
+        number = len(self.history) + 1
+        state = self.observation if number == 1 else ""
+        return Message("user", render_action_turn(number, action.command, self.spec.action_fence, suffix, state))
+
+    def advance(self, action: Action, observation: str) -> None:
+        """Book one predicted turn.
+
+        Raises:
+            Exception: whatever the domain's tracker raises; the session is then as it was, as far as the tracker is.
+        """
+        if self.tracker is not None:
+            self.tracker.observe(action, observation)
+        messages = (self.action_message(action), Message("assistant", render_observation(observation)))
+        self.history.append(Turn(action, observation, messages))
+
+    def verdict(self) -> Verdict:
+        if self.tracker is None:
+            return Verdict(0.0, False)
+        return self.domain.verify(self.task, self.tracker.evidence())
+
+    def commands(self) -> list[str]:
+        return [] if self.tracker is None else self.tracker.commands()
+
+    def fork(self) -> WorldModelSession:
+        """An independent session with the same turns. A flat copy of the list of turns and the tracker's own fork."""
+        twin = WorldModelSession.__new__(WorldModelSession)
+        Session.__init__(twin, self.domain, self.task, self.seed)
+        twin.observation, twin.failure = self.observation, self.failure
+        twin.spec, twin.history, twin.pending = self.spec, list(self.history), None
+        twin.closed = False
+        twin.tracker = None if self.tracker is None else self.tracker.fork()
+        return twin

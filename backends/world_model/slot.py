@@ -1,0 +1,111 @@
+"""`Slot`: one session's share of one vector step, from the request to the transition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentworld_envs.backends.world_model.codec import OPEN, Prediction, parse_prediction
+from agentworld_envs.backends.world_model.context import Prompt
+from agentworld_envs.backends.world_model.engines.base import Completion, GenerationRequest, Sampling
+from agentworld_envs.backends.world_model.engines.keys import attempt_seed
+from agentworld_envs.backends.world_model.session import WorldModelSession
+from agentworld_envs.interface import Action, Failure, MalformedPrediction, Transition, Usage, classify
+
+
+class Slot:
+    """Collects what one session's step costs and how it ends. Whatever goes wrong in it stays in it."""
+
+    def __init__(self, session: WorldModelSession, action: Action) -> None:
+        self.session = session
+        self.action = action
+        self.prompt: Prompt | None = None
+        self.transition: Transition | None = None
+        """Set when this slot is done."""
+        self._usage = Usage()
+        self._recorded: Usage | None = None
+        self._tries = 0
+        self._finish_reason = ""
+        self._prediction: Prediction | None = None
+
+    def request(self, sampling: Sampling, prompt_version: str, attempt: int, deadline_s: float) -> GenerationRequest:
+        """What to ask at this attempt (0-based); only the seed differs between attempts."""
+        assert self.prompt is not None, "the slot's prompt has to be built before it asks"
+        return GenerationRequest(
+            messages=self.prompt.messages,
+            sampling=sampling,
+            seed=attempt_seed(self.session.seed, len(self.session.history), attempt),
+            deadline_s=deadline_s,
+            prompt_version=prompt_version,
+            session=self.session,
+        )
+
+    def take(self, completion: Completion, prefill: str) -> None:
+        """Book one answer. The slot is done unless the answer is no prediction, which is worth another try."""
+        self._tries += 1
+        self._usage.add(completion.usage)
+        if completion.recorded is not None:
+            self._recorded = self._recorded or Usage()
+            self._recorded.add(completion.recorded)
+        self._finish_reason = completion.finish_reason
+        if completion.failure is not None:
+            self.fail(completion.failure)
+            return
+        try:
+            self._prediction = parse_prediction(
+                completion.text, completion.reasoning, prefill, completion.finish_reason
+            )
+            if self._prediction.problem is None:
+                self._succeed(self._prediction)
+        except Exception as error:  # noqa: BLE001 - the domain's tracker failed on this episode, not on the others
+            self.fail(classify(error))
+
+    def _succeed(self, prediction: Prediction) -> None:
+        self.session.advance(self.action, prediction.text)
+        tracker = self.session.tracker
+        self.transition = Transition(
+            observation=prediction.text,
+            source="world_model",
+            terminated=tracker is not None and tracker.ended,
+            usage=self._total(),
+            flags=self._flags(),
+        )
+
+    def fail(self, failure: Failure) -> None:
+        """End this slot without an observation."""
+        self.transition = Transition(
+            observation="", source="world_model", failure=failure, usage=self._total(), flags=self._flags()
+        )
+
+    def give_up(self) -> None:
+        """End this slot because its tries or its time are spent."""
+        problem = "no answer" if self._prediction is None else self._prediction.problem
+        tries = "1 try" if self._tries == 1 else f"{self._tries} tries"
+        hint = (
+            "Raise sampling.max_tokens."
+            if self._finish_reason == "length"
+            else f"Expected one {OPEN} block; check the model and its chat template, or set prefill=True."
+        )
+        error = MalformedPrediction(f"The world model gave no observation in {tries}; lastly {problem}. {hint}")
+        self.fail(classify(error))
+
+    def _total(self) -> Usage:
+        total = Usage(retries=max(0, self._tries - 1))
+        total.add(self._usage)
+        return total
+
+    def _flags(self) -> dict[str, Any]:
+        """The same keys for every transition, plain values."""
+        prediction, recorded = self._prediction, self._recorded
+        return {
+            "tag_found": prediction is not None and prediction.tag_found,
+            "tag_closed": prediction is not None and prediction.tag_closed,
+            "empty": prediction is None or prediction.empty,
+            "finish_reason": self._finish_reason,
+            "reasoning_chars": 0 if prediction is None else len(prediction.reasoning),
+            "retries": max(0, self._tries - 1),
+            "context_trimmed": 0 if self.prompt is None else self.prompt.dropped,
+            "recorded_prompt_tokens": 0 if recorded is None else recorded.prompt_tokens,
+            "recorded_completion_tokens": 0 if recorded is None else recorded.completion_tokens,
+            "recorded_reasoning_tokens": 0 if recorded is None else recorded.reasoning_tokens,
+            "recorded_cost": 0.0 if recorded is None else recorded.cost,
+        }
