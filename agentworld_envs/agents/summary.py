@@ -49,10 +49,8 @@ class EpisodeResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        data = asdict(self)
-        data["return"] = data.pop("total_reward")
-        data["reward_valid"] = self.reward_valid
-        return data
+        data = {"return" if key == "total_reward" else key: value for key, value in asdict(self).items()}
+        return data | {"reward_valid": self.reward_valid}
 
 
 @dataclass(frozen=True, slots=True)

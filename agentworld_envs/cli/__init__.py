@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -13,6 +14,9 @@ def main() -> None:
     except ImportError as error:
         sys.stderr.write(f"The agentworld command needs {error.name}: pip install 'agentworld-envs[cli]'\n")
         raise SystemExit(2) from None
+    # Loaders of models draw bars of their own, which would run into ours, or as control characters into a log.
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     from agentworld_envs.cli.app import build
 
     build()()

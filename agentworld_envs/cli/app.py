@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from agentworld_envs import __version__
 from agentworld_envs.cli import doctor, listing, play, replay, rollout
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
@@ -44,11 +44,15 @@ def build() -> typer.Typer:
     return app
 
 
-def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-) -> None:
-    if version:
-        from agentworld_envs import __version__
-
-        sys.stdout.write(f"agentworld-envs {__version__}\n")
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"agentworld-envs {__version__}")
         raise typer.Exit
+
+
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Options of `agentworld` itself."""

@@ -37,9 +37,9 @@ def show_error(error: Exception) -> None:
     say(stderr(), f"Error: {error}", style="red")
 
 
-def plain_table(*columns: str, title: str | None = None) -> Table:
+def plain_table(*columns: str) -> Table:
     """A table that stays readable in a narrow terminal and in a log."""
-    table = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     return table

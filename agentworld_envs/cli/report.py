@@ -48,7 +48,8 @@ def failures_text(summary: RolloutSummary) -> str:
 def print_summary(console: Console, summary: RolloutSummary, title: str) -> None:
     """The table of one rollout, and what has to be said plainly below it."""
     unfinished = summary.requested - summary.n
-    table = plain_table("", "", title=title)
+    say(console, title, style="bold")
+    table = plain_table("", "")
     table.show_header = False
     table.columns[0].no_wrap = True
     episodes = f"{summary.n} of {summary.requested}, interrupted" if unfinished else str(summary.n)

@@ -15,7 +15,6 @@ from agentworld_envs.domains.text_world.predicates import DYNAMIC, STATIC, TYPES
 from agentworld_envs.domains.text_world.state import State
 from agentworld_envs.interface import TaskError
 
-
 _COMPOUND = ("or", "forall", "imply")
 
 

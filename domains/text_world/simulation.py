@@ -20,13 +20,18 @@ def _template() -> str:
 
 
 def _receptacles(home: Household) -> list[str]:
+    """A line for each receptacle with something in it, then the empty ones by the state of their doors."""
     lines = []
+    empty: dict[str, list[str]] = {}
     for r, name in enumerate(home.receptacles):
         door = ""
         if home.openable >> r & 1:
-            door = " (open)" if home.opened >> r & 1 else " (closed)"
-        lines.append(f"{name}{door}: {', '.join(home.objects[o] for o in home.inside[r]) or 'nothing'}")
-    return lines
+            door = "open" if home.opened >> r & 1 else "closed"
+        if home.inside[r]:
+            lines.append(f"{name}{f' ({door})' * bool(door)}: {', '.join(home.objects[o] for o in home.inside[r])}")
+        else:
+            empty.setdefault(f"empty and {door}" if door else "empty", []).append(name)
+    return lines + [f"{state}: {', '.join(names)}" for state, names in sorted(empty.items())]
 
 
 def _classes(home: Household, mask: int) -> str:

@@ -36,8 +36,8 @@ UNUSUAL = (
     "(exists (?r - receptacle) (forall (?o - object) (or (not (objecttype ?o {o}type)) "
     "(and (receptacletype ?r {r}type) (inreceptacle ?o ?r)))))",
     "(and (exists (?r - receptacle) (and (receptacletype ?r {r}type) (exists (?x - object) "
-    "(and (objecttype ?x {o}type) (inreceptacle ?x ?r) (exists (?y - object) (and (not (= ?x ?y)) (objecttype ?y {o}type) "
-    "(inreceptacle ?y ?r))))))) (not (holdsany agent1)))",
+    "(and (objecttype ?x {o}type) (inreceptacle ?x ?r) (exists (?y - object) "
+    "(and (not (= ?x ?y)) (objecttype ?y {o}type) (inreceptacle ?y ?r))))))) (not (holdsany agent1)))",
     f"(and (not (exists (?o - object ?r - receptacle) {_MISPLACED})) "
     "(forall (?o - object) (imply (objecttype ?o {o}type) (not (holds agent1 ?o)))))",
 )

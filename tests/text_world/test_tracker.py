@@ -59,18 +59,23 @@ LIES = (
 )
 
 
-def test_no_single_lie_is_believed() -> None:
+def test_every_turn_of_a_plan_has_to_be_acknowledged() -> None:
+    rng = random.Random(8)
     for index in range(60):
         task = DOMAIN.tasks()[index]
         path = expert_path(task)
         for spoiled in range(len(path)):
-            # Only what changes the world is spoiled; not going somewhere can be made up for by nothing here.
             tracker = DOMAIN.tracker(task)
             for turn, (command, truth) in enumerate(path):
-                lie = f"{truth} {LIES[1]}" if truth.startswith(("You arrive", "You open")) else LIES[0]
-                tracker.observe(call(command), lie if turn == spoiled else truth)
-            if not path[spoiled][1].startswith("You open"):
-                assert not solved(task, tracker) or path[spoiled][1].startswith("You arrive"), (task.id, path[spoiled])
+                told = truth
+                if turn == spoiled:
+                    told = rng.choice([*LIES, truth[:-1], truth.replace(" ", "  "), f"> {truth}"])
+                    if not truth.startswith(("You arrive", "You open")):
+                        told = rng.choice([told, f"{truth} {LIES[1]}", f"{truth}\n{truth}"])
+                    elif told == truth[:-1]:  # still acknowledges; only the list after it is cut
+                        told = NOTHING
+                tracker.observe(call(command), told)
+            assert not solved(task, tracker), (task.id, path[spoiled])
 
 
 def test_claims_alone_never_succeed() -> None:

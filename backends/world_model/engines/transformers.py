@@ -167,6 +167,7 @@ class TransformersEngine(Engine):
             if len(slots) == 1:
                 too_big = ProviderError(f"The device has too little memory for a single prompt: {error}.")
                 return {slots[0].place: Completion(failure=classify(too_big))}
+            loaded.prefixes(0).clear()
             torch.cuda.empty_cache()
             half = len(slots) // 2
             return self._answered(loaded, slots[:half]) | self._answered(loaded, slots[half:])

@@ -100,7 +100,7 @@ class LoadedModel:
                 device = self._device
                 if device == "auto":
                     device = "cuda" if torch.cuda.is_available() else "cpu"
-                # Half precision is slower than float32 on most CPUs, and quantised files are unpacked anyway.
+                # Half precision is slower than float32 on CPUs without instructions for it.
                 dtype = ("float32" if device == "cpu" else "auto") if self._dtype == "auto" else self._dtype
                 model = AutoModelForCausalLM.from_pretrained(
                     self.location.name, dtype=dtype if dtype == "auto" else getattr(torch, dtype), **self._where()

