@@ -182,7 +182,10 @@ def _show(demo: Demo) -> bool:
     for cells in rows:
         table.add_row(*cells)
     console.print(table)
-    say(console, f"world_model: {MODEL_NAME} is the world, for an expert that knows the real one. Tokens: prompt + answer.")
+    say(
+        console,
+        f"world_model: {MODEL_NAME} is the world, for an expert that knows the real one. Tokens: prompt + answer.",
+    )
     say(console, "cached: answers from the cassette. scored in reality: the same actions, executed in the real world.")
     differences = demo.differences()
     say(console, "")

@@ -59,7 +59,7 @@ class AnyText(spaces.Text):
     def twin(self) -> AnyText:
         """An equal space with a generator of its own. Building one anew indexes the whole charset again."""
         twin = copy.copy(self)
-        twin._np_random = None
+        twin._np_random = None  # type: ignore[assignment]
         return twin
 
     def __repr__(self) -> str:

@@ -33,7 +33,9 @@ def play(agent: Agent, episodes: int, num_envs: int, **arguments: Any) -> Rollou
 
 
 def outcome(summary: RolloutSummary) -> list[tuple[Any, ...]]:
-    return [(e.index, e.task_id, e.seed, e.status, e.score, e.steps, e.total_reward, e.failure) for e in summary.episodes]
+    return [
+        (e.index, e.task_id, e.seed, e.status, e.score, e.steps, e.total_reward, e.failure) for e in summary.episodes
+    ]
 
 
 @pytest.mark.parametrize("tasks", ["train", "broken", "fragile", "silent"])

@@ -29,7 +29,13 @@ def episode(index: int, status: str = "valid", success: bool = False, failure: s
 
 @pytest.mark.parametrize(
     ("successes", "n", "low", "high"),
-    [(0, 10, 0.0, 0.27753), (10, 10, 0.72247, 1.0), (5, 10, 0.23659, 0.76341), (1, 1, 0.20655, 1.0), (81, 263, 0.2553, 0.3662)],
+    [
+        (0, 10, 0.0, 0.27753),
+        (10, 10, 0.72247, 1.0),
+        (5, 10, 0.23659, 0.76341),
+        (1, 1, 0.20655, 1.0),
+        (81, 263, 0.2553, 0.3662),
+    ],
 )
 def test_wilson_interval_has_the_textbook_values(successes: int, n: int, low: float, high: float) -> None:
     assert wilson_interval(successes, n) == pytest.approx((low, high), abs=1e-4)

@@ -115,7 +115,9 @@ def test_no_valid_reward_is_said_plainly() -> None:
 
 
 def test_an_llm_agent_plays(tmp_path: Path) -> None:
-    result = run("rollout", "TextWorld", "-n", 2, "--agent", "llm", "--agent-model", "scripted:nothing", "--max-steps", 3)
+    result = run(
+        "rollout", "TextWorld", "-n", 2, "--agent", "llm", "--agent-model", "scripted:nothing", "--max-steps", 3
+    )
     assert result.exit_code == 0
     assert "tokens, agent" in result.output
 
