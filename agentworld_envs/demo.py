@@ -29,6 +29,7 @@ from agentworld_envs.backends.world_model import (
     Sampling,
     WorldModelBackend,
     WorldModelConfig,
+    build_engine,
 )
 from agentworld_envs.backends.world_model.cassette import CassetteMode
 from agentworld_envs.backends.world_model.codec import CLOSE
@@ -93,7 +94,15 @@ class Demo:
         """Step 2: asks the model, in batches of one step of all episodes."""
         for path in (self.simulated, *self.out.glob(f"{self.cassette.name}*")):
             path.unlink(missing_ok=True)
-        return row("world_model", self._simulate("record", self.simulated))
+        # One token, so that the speed in the table is that of steps and not that of loading the model.
+        loaded = build_engine(f"transformers:{self.model_dir}")
+        [answer] = loaded.generate([GenerationRequest((Message("user", "Hello"),), Sampling(max_tokens=1))])
+        if answer.failure is not None:
+            raise ConfigError(answer.failure.message)
+        try:
+            return row("world_model", self._simulate("record", self.simulated))
+        finally:
+            loaded.close()
 
     def play_again(self) -> list[Row]:
         """Step 3, in another process: see `answer_from_cassette`."""
@@ -132,10 +141,8 @@ class Demo:
         config = WorldModelConfig.of(
             model=f"transformers:{self.model_dir}",
             cassette=CassetteConfig(path=self.cassette, mode=mode),
-            sampling=Sampling(temperature=0.6, max_tokens=40),
-            # The model cannot think and gains nothing from being told to; every token of the prompt costs time here.
-            prefill=True,
-            suffix=False,
+            sampling=Sampling(temperature=0.3, max_tokens=48),
+            prefill=True,  # it does not find the opening tag by itself either
             max_retries=0,
         )
         backend = WorldModelBackend(FirstLine(config.engine()), config)
@@ -153,13 +160,13 @@ class Demo:
 
 def row(name: str, summary: RolloutSummary) -> Row:
     """One line of the table."""
-    from agentworld_envs.cli.report import counts_text, failures_text
+    from agentworld_envs.cli.report import counts_text, failures_text, speed_text
 
     usage = summary.usage.get("simulator")
     tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,}" if usage else "-"
     cached = str(usage.cache_hits) if usage else "-"
     valid = f"{summary.n_valid}/{summary.n}"
-    return [name, counts_text(summary), valid, f"{summary.steps_per_s:,.2f}", tokens, cached, failures_text(summary)]
+    return [name, counts_text(summary), valid, speed_text(summary), tokens, cached, failures_text(summary)]
 
 
 def _by_seed(path: Path) -> dict[int, Trajectory]:
@@ -182,17 +189,15 @@ def _show(demo: Demo) -> bool:
     for cells in rows:
         table.add_row(*cells)
     console.print(table)
-    say(
-        console,
-        f"world_model: {MODEL_NAME} is the world, for an expert that knows the real one. Tokens: prompt + answer.",
-    )
-    say(console, "cached: answers from the cassette. scored in reality: the same actions, executed in the real world.")
+    say(console, f"world_model: {MODEL_NAME} is the world; the expert plays what solves the real one.")
+    say(console, "tokens: prompt + answer. cached: answers from the cassette.")
+    say(console, "scored in reality: reward='replay', the same actions executed in the real world at the end.")
     differences = demo.differences()
     say(console, "")
     if differences:
         say(console, f"NOT identical: {'; '.join(differences)}", style="bold red")
     else:
-        say(console, f"The {demo.episodes} replayed episodes are identical to the recorded ones, byte for byte.")
+        say(console, f"{demo.episodes} of {demo.episodes} episodes are identical to the recorded ones, byte for byte.")
     say(console, f"Trajectories: {demo.real}, {demo.simulated}, {demo.again}")
     say(console, f"Cassette: {demo.cassette}")
     say(console, f"Read one: agentworld replay {demo.simulated} --show")

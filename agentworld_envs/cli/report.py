@@ -45,6 +45,11 @@ def failures_text(summary: RolloutSummary) -> str:
     return ", ".join(f"{kind} x{count}" for kind, count in summary.failures.items()) or "none"
 
 
+def speed_text(summary: RolloutSummary) -> str:
+    """Steps per second, with decimals where they matter."""
+    return f"{summary.steps_per_s:,.2f}" if summary.steps_per_s < 10 else f"{summary.steps_per_s:,.0f}"
+
+
 def print_summary(console: Console, summary: RolloutSummary, title: str) -> None:
     """The table of one rollout, and what has to be said plainly below it."""
     unfinished = summary.requested - summary.n
@@ -59,7 +64,7 @@ def print_summary(console: Console, summary: RolloutSummary, title: str) -> None
     if summary.mean_score is not None and summary.mean_steps is not None:
         table.add_row("mean score", f"{summary.mean_score:.3f}")
         table.add_row("mean steps", f"{summary.mean_steps:.1f}")
-    table.add_row("speed", f"{summary.steps_per_s:,.1f} steps/s ({summary.steps:,} steps in {summary.seconds:,.1f} s)")
+    table.add_row("speed", f"{speed_text(summary)} steps/s ({summary.steps:,} steps in {summary.seconds:,.2f} s)")
     for line, usage in sorted(summary.usage.items()):
         if line not in ("world", "sandbox") and tokens_text(usage) != "none":
             table.add_row(f"tokens, {line}", tokens_text(usage))

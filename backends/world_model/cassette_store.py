@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -111,6 +112,8 @@ class CassetteStore:
         """Close the file; the last one to do so folds the log into it, so that one file can be copied. Idempotent."""
         with self._lock:
             if self._connection is not None and self._pid == os.getpid():
+                if not self.read_only:
+                    _fold_log(self._connection, self.path)
                 self._connection.close()
             self._connection = None
 
@@ -128,6 +131,8 @@ class CassetteStore:
             except sqlite3.DatabaseError as error:
                 raise _not_a_cassette(self.path, f"it is damaged ({error})") from error
 
+
+_LOGGER = logging.getLogger(__name__)
 
 _INHERITED: list[sqlite3.Connection | None] = []
 
@@ -191,12 +196,25 @@ def _connect_to_write(path: Path) -> sqlite3.Connection:
                     connection.execute(statement)
             connection.execute("COMMIT")
         _checked(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # Another process is just opening or closing it. Without the log it is slower, and as safe.
+            _LOGGER.debug("Cassette %s without write-ahead log: %s", path, error)
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _fold_log(connection: sqlite3.Connection, path: Path) -> None:
+    """Leave a plain file that can be read without lock files, unless others still use it."""
+    try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.DatabaseError as error:
+        _LOGGER.debug("Cassette %s keeps its write-ahead log for now: %s", path, error)
 
 
 def _raw(uri: str) -> sqlite3.Connection:

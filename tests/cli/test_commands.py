@@ -114,7 +114,7 @@ def test_no_valid_reward_is_said_plainly() -> None:
     assert "0 %" not in result.stdout
 
 
-def test_an_llm_agent_plays(tmp_path: Path) -> None:
+def test_an_llm_agent_plays() -> None:
     result = run(
         "rollout", "TextWorld", "-n", 2, "--agent", "llm", "--agent-model", "scripted:nothing", "--max-steps", 3
     )

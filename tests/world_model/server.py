@@ -79,6 +79,10 @@ def serving(handler: Handler = friendly, latency_s: float = 0.0) -> Iterator[Stu
         started.set()
         await done.wait()
         await runner.cleanup()
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(main()), daemon=True)
     thread.start()

@@ -174,7 +174,6 @@ class OpenAIEngine(Engine):
         if flight is None:
             flight = _Flight(asyncio.create_task(self._make(connection, request, trace)))
             connection.flights[key] = flight
-            flight.task.add_done_callback(lambda _: connection.flights.pop(key, None))
         flight.waiting += 1
         try:
             async with asyncio.timeout(request.deadline_s):
@@ -185,8 +184,11 @@ class OpenAIEngine(Engine):
         finally:
             flight.waiting -= 1
             # Each waiter has its own deadline; the request itself ends when nobody is left who wants the answer.
-            if not flight.waiting:
+            # It is off the list at once: nobody may join what has landed or is being cancelled.
+            if not flight.waiting or flight.task.done():
                 flight.task.cancel()
+                if connection.flights.get(key) is flight:
+                    del connection.flights[key]
         seconds = time.monotonic() - started
         if joined:
             return replace(answer, usage=Usage(cache_hits=1, seconds=seconds))
