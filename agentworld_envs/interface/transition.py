@@ -26,7 +26,8 @@ class Usage:
     """Generations answered from a cassette or joined to an identical one in flight."""
     retries: int = 0
     seconds: float = 0.0
-    """Wall-clock time; kept out of `info`, which has to be deterministic."""
+    """Wall-clock time that this episode waited. The slots of a batch wait together, so sums over slots overlap. Kept
+    out of `info`, which has to be deterministic."""
 
     def add(self, other: Usage) -> None:
         """Add `other` to this one, field by field."""

@@ -90,7 +90,7 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
 
     The observation reaches from the first opening tag after the reasoning to the last closing tag: an environment may
     well print these tags itself. Exactly one line break is taken off at either end, and one echo of the layout's
-    header.
+    header. A model whose turn was begun for it may end that turn, or be stopped, without the closing tag.
 
     Args:
         text: what the model wrote, without the prefill.
@@ -118,18 +118,18 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
         tag_found=found,
         tag_closed=closed,
         empty=not observation.strip(),
-        problem=_problem(text, found, closed, finish_reason),
+        problem=_problem(text, found, closed or bool(prefilled), finish_reason),
     )
 
 
-def _problem(text: str, found: bool, closed: bool, finish_reason: str) -> str | None:
+def _problem(text: str, found: bool, ended: bool, finish_reason: str) -> str | None:
     if finish_reason == "length":
         return "the answer was cut at max_tokens"
     if not text.strip():
         return "the answer is empty"
     if not found:
         return f"the answer has no {OPEN} tag"
-    return None if closed else f"the answer has no {CLOSE} tag"
+    return None if ended else f"the answer has no {CLOSE} tag"
 
 
 def _without_echo(observation: str) -> str:

@@ -120,3 +120,22 @@ def test_control_tokens_are_broken_and_nothing_else() -> None:
     assert defuse("<\uff5cbegin\uff5c>") == "< \uff5cbegin\uff5c>"
     for harmless in ("a <| b |> c", "x |> f <| y", "<p>", "a<|b", "<||>"):
         assert defuse(harmless) == harmless
+
+
+@pytest.mark.parametrize(
+    ("text", "finish_reason", "problem"),
+    [
+        ("You arrive at bed 1.", "stop", None),
+        ("You arrive at bed 1.\n</predicted_observation>", "stop", None),
+        ("You arrive at", "length", "the answer was cut at max_tokens"),
+        (" \n", "stop", "the answer is empty"),
+    ],
+)
+def test_a_turn_that_was_begun_may_end_without_the_closing_tag(
+    text: str, finish_reason: str, problem: str | None
+) -> None:
+    prediction = parse_prediction(text, prefilled=PREFILL, finish_reason=finish_reason)
+    assert prediction.problem == problem
+    assert prediction.tag_closed is ("</" in text)
+    if problem is None:
+        assert prediction.text == "You arrive at bed 1."

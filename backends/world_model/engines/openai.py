@@ -114,6 +114,7 @@ class OpenAIEngine(Engine):
         self._url = url.rstrip("/") + "/chat/completions"
         self._parts = parts = urlsplit(self._url)
         self._shown_url = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        self._jitter = random.Random(0)
         self._loop = BackgroundLoop("agentworld-openai")
         self._connection: _Connection | None = None
 
@@ -213,9 +214,9 @@ class OpenAIEngine(Engine):
     def _pause(self, again: _Again, retries: int) -> float:
         if again.retry_after is not None:
             return again.retry_after
-        # Jitter keeps the slots of a wave from coming back all at once; it decides no answer, so it needs no seed.
+        # Keeps the slots of a wave from coming back all at once; it decides no answer.
         limit: float = min(self.options.max_backoff_s, self.options.backoff_s * 2**retries)
-        return limit * (0.5 + random.random() / 2)
+        return limit * (0.5 + self._jitter.random() / 2)
 
     async def _post(self, connection: _Connection, request: GenerationRequest) -> Completion:
         """One attempt.

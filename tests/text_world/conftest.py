@@ -1,8 +1,0 @@
-"""Puts the folder of the tests on the path, so that they can share `text_world.author` and `text_world.support`."""
-
-import sys
-from pathlib import Path
-
-ROOT = str(Path(__file__).parents[1])
-if ROOT not in sys.path:
-    sys.path.insert(0, ROOT)
