@@ -12,16 +12,15 @@ import numpy as np
 
 from agentworld_envs.backends import BackendConfig
 from agentworld_envs.episode import MAX_OBSERVATION_CHARS, Episode
-from agentworld_envs.factory import build_runner, choose_task
+from agentworld_envs.factory import build_runner
 from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, TaskSource
 from agentworld_envs.ledger import Ledger
 from agentworld_envs.parsing import MAX_ACTION_CHARS
 from agentworld_envs.runner import EpisodeRunner
+from agentworld_envs.selection import SEED_RANGE
 from agentworld_envs.spaces import AnyText
 
 RENDER_MODES = ["ansi", "human"]
-SEED_RANGE = 2**31
-"""Seeds that the environment draws for itself are below this."""
 
 
 class Snapshot:
@@ -132,12 +131,12 @@ class AgentWorldEnv(gym.Env[str, str]):
         seed = None if seed is None else operator.index(seed)
         super().reset(seed=seed)
         episode_seed = int(self.np_random.integers(SEED_RANGE)) if seed is None else seed
-        task = choose_task(runner, episode_seed, options)
+        [episode] = runner.start([episode_seed], [options or {}])
         self._release_episode()
-        [self._episode] = runner.open([task], [episode_seed])
+        self._episode = episode
         if self.render_mode == "human":
-            self._show(self._episode.observation)
-        return self._episode.observation, self._episode.info(at_reset=True)
+            show(episode.observation)
+        return episode.observation, episode.info(at_reset=True)
 
     def step(self, action: str) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
         """Advance by one action; see the class for the meaning of the five values.
@@ -148,7 +147,7 @@ class AgentWorldEnv(gym.Env[str, str]):
         episode = self._current()
         [result] = self._open_runner().step([episode], [action])
         if self.render_mode == "human":
-            self._show(f"> {episode.command}\n{result.observation}")
+            show(f"> {episode.command}\n{result.observation}")
         return result
 
     def fork(self) -> AgentWorldEnv:
@@ -235,7 +234,9 @@ class AgentWorldEnv(gym.Env[str, str]):
             self._runner.close([self._episode])
             self._episode = None
 
-    @staticmethod
-    def _show(text: str) -> None:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+
+def show(text: str) -> None:
+    """Write text to stdout, whatever characters an agent has put into it."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.flush()

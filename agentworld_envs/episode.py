@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
-from agentworld_envs.interface import Action, Failure, Session, Task
+from agentworld_envs.interface import Action, Domain, Failure, Session, Task, Verdict
 from agentworld_envs.ledger import Ledger
 from agentworld_envs.parsing import ActionParser
+
+logger = logging.getLogger(__name__)
 
 MAX_OBSERVATION_CHARS = 32_768
 """Longer observations are cut in the middle, with a marker that says how much is missing."""
@@ -22,6 +25,18 @@ class StepResult(NamedTuple):
     info: dict[str, Any]
 
 
+class UnopenedSession(Session):
+    """Stands in for a session that no backend has: its task could not be read, or not be put before an agent."""
+
+    def __init__(self, domain: Domain, task: Task, seed: int, failure: Failure) -> None:
+        """Args: failure: why."""
+        super().__init__(domain, task, seed)
+        self.failure = failure
+
+    def verdict(self) -> Verdict:
+        return Verdict(0.0, False)
+
+
 class Episode:
     """One episode: what is played, how far it is, and what to tell about it."""
 
@@ -33,6 +48,7 @@ class Episode:
         "ledger",
         "max_steps",
         "observation",
+        "origin",
         "parser",
         "record_id",
         "reward_valid",
@@ -48,8 +64,16 @@ class Episode:
         "truncated",
     )
 
-    def __init__(self, session: Session, parser: ActionParser, backend_name: str, source: str, max_steps: int) -> None:
-        """Args: session: freshly opened. parser: of the task's tools. max_steps: after which it is truncated."""
+    def __init__(
+        self, session: Session, parser: ActionParser | None, backend_name: str, source: str, max_steps: int
+    ) -> None:
+        """Begin.
+
+        Args:
+            session: freshly opened, or failed to.
+            parser: of the task's tools; `None` only for a session that failed.
+            max_steps: after which it is truncated.
+        """
         self.session = session
         self.task: Task = session.task
         self.seed = session.seed
@@ -61,7 +85,9 @@ class Episode:
         self.transcript: list[tuple[Action, str]] = []
         """Actions that reached the backend, with their observations."""
         self.record_id: str | None = None
-        """Name of this episode in the trajectory file, while it is being recorded."""
+        """Name of this episode in the trajectory file, once it is being recorded."""
+        self.origin: tuple[str, int] | None = None
+        """For a fork that has no line in the file yet: the recorded episode and step that it continues."""
         self.observation = clip(session.observation)
         self.failure: Failure | None = session.failure
         self.reward_valid = session.failure is None
@@ -89,6 +115,7 @@ class Episode:
         and forty tool schemas would be copied at every step otherwise.
         """
         session = self.session
+        told = at_reset and session.failure is None
         return {
             "task_id": self.task.id,
             "seed": self.seed,
@@ -97,15 +124,25 @@ class Episode:
             "source": self.source,
             "action_valid": self.action_valid,
             "command": self.command,
-            "admissible_commands": session.commands() if session.failure is None else [],
+            "admissible_commands": self._commands(),
             "score": self.score,
             "max_score": 1.0,
             "success": self.success,
             "reward_valid": self.reward_valid,
             "failure": self.failure,
-            "instructions": session.domain.instructions(self.task) if at_reset else "",
-            "tools": session.domain.tools(self.task) if at_reset else [],
+            "instructions": session.domain.instructions(self.task) if told else "",
+            "tools": session.domain.tools(self.task) if told else [],
         }
+
+    def _commands(self) -> list[str]:
+        """The session's commands; none after a failure, when there may be nobody left to ask."""
+        if self.failure is not None:
+            return []
+        try:
+            return self.session.commands()
+        except Exception:  # the step itself went well, and `info` is no place to fail
+            logger.exception("The admissible commands of task %s could not be determined.", self.task.id)
+            return []
 
     def fork(self, session: Session) -> Episode:
         """The same episode on a forked session."""

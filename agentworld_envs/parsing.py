@@ -27,11 +27,10 @@ from agentworld_envs.interface import Action, ConfigError
 MAX_ACTION_CHARS = 32_768
 """A longer action is refused unread."""
 
-_THINK = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_THINK_OPEN = re.compile(r"<think>", re.IGNORECASE)
+_THINK_CLOSE = re.compile(r"</think>", re.IGNORECASE)
 _SPECIAL = re.compile(r"<\|im_start\|>\s*assistant\b|<\|[a-zA-Z_]{1,32}\|>|</s>|<s>")
-_TOOL_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
-_ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
-_FENCE = re.compile(r"^(`{3,})[^\n`]*\n(.*?)^\1`*[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(`{3,})([^`]*)$")
 _PLAIN = re.compile(r"[^<{\[`\n\r]*\Z")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -93,20 +92,19 @@ class ActionParser:
         if _PLAIN.match(text):  # one line, nothing that could be markup
             return self._bare(text.strip())
         text = _strip_reasoning(text)
-        calls = _TOOL_CALL.findall(text)
-        body = calls[-1].strip() if calls else text
+        tagged = _last_between(text, "<tool_call>", "</tool_call>")
+        body = text if tagged is None else tagged.strip()
         if body[:1] in ("{", "["):
             call = self._call(body)
             if call is not None:
                 return call
-            if calls:
+            if tagged is not None:
                 return Rejection(
                     'The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(body)
                 )
-        for pattern, group in ((_ACTION, 1), (_FENCE, 2)):
-            matches = list(pattern.finditer(text))
-            if matches:
-                inner = matches[-1].group(group).strip()
+        for block in (_last_between(text, "<action>", "</action>"), _last_fenced(text)):
+            if block is not None:
+                inner = block.strip()
                 call = self._call(inner) if inner[:1] in ("{", "[") else None
                 return call if call is not None else self._bare(inner)
         lines = [line for line in text.splitlines() if line.strip()]
@@ -150,41 +148,74 @@ class ActionParser:
 
     def _checked(self, name: str, arguments: dict[str, Any]) -> Action | Rejection:
         """Check a call against its schema: names, required arguments, basic types."""
-        command = _one_line(json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))
-        if name not in self._schemas:
-            near = difflib.get_close_matches(name, self._schemas, n=3) or sorted(self._schemas)[:10]
-            return Rejection(f"Unknown tool {name[:100]!r}. Available: {', '.join(near)}.", command)
-        schema = self._schemas[name]
-        properties: Mapping[str, Any] = schema.get("properties", {})
-        missing = [key for key in schema.get("required", ()) if key not in arguments]
-        if missing:
-            return Rejection(f"Missing argument {missing[0]!r} of tool {name!r}.", command)
-        for key, value in arguments.items():
-            if key not in properties:
-                return Rejection(f"Unexpected argument {key[:100]!r} of tool {name!r}.", command)
-            expected = properties[key].get("type")
-            kinds = _TYPES.get(expected, ()) if isinstance(expected, str) else ()
-            if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
-                return Rejection(
-                    f"Expected argument {key!r} of tool {name!r} to be of type {expected}, got {type(value).__name__}.",
-                    command,
-                )
+        try:
+            command = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False, separators=(",", ":"))
+        except RecursionError:  # the reader goes a little deeper than the writer
+            return Rejection(f"The arguments of {name[:100]!r} are nested too deeply.")
+        problem = self._problem(name, arguments)
+        if problem:
+            return Rejection(problem, _one_line(command))
         if name == self._default and list(arguments) == [self._default_parameter]:
             value = arguments[self._default_parameter]
             if isinstance(value, str):
                 return self._bare(value.strip())
         return Action(name, arguments, command)
 
+    def _problem(self, name: str, arguments: dict[str, Any]) -> str:
+        """What is wrong with a call; empty when nothing is."""
+        if name not in self._schemas:
+            near = difflib.get_close_matches(name, self._schemas, n=3) or sorted(self._schemas)[:10]
+            return f"Unknown tool {name[:100]!r}. Available: {', '.join(near)}."
+        schema = self._schemas[name]
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        missing = [key for key in schema.get("required", ()) if key not in arguments]
+        if missing:
+            return f"Missing argument {missing[0]!r} of tool {name!r}."
+        for key, value in arguments.items():
+            if key not in properties:
+                return f"Unexpected argument {key[:100]!r} of tool {name!r}."
+            expected = properties[key].get("type")
+            kinds = _TYPES.get(expected, ()) if isinstance(expected, str) else ()
+            if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+                actual = type(value).__name__
+                return f"Expected argument {key!r} of tool {name!r} to be of type {expected}, got {actual}."
+        return ""
+
 
 def _strip_reasoning(text: str) -> str:
-    """Remove closed thoughts, an orphan `</think>` with what precedes it, an unclosed thought, and special tokens."""
-    text = _THINK.sub("", text)
-    lowered = text.lower()
-    if "</think>" in lowered:
-        text = text[lowered.rindex("</think>") + len("</think>") :]
-    elif "<think>" in lowered:
-        text = text[: lowered.index("<think>")]
-    return _SPECIAL.sub("", text).strip()
+    """Keep what follows the last thought (or, when nothing does, what precedes the first), without special tokens."""
+    closings = list(_THINK_CLOSE.finditer(text))
+    opening = _THINK_OPEN.search(text)
+    answer = text[closings[-1].end() :] if closings else text
+    unclosed = _THINK_OPEN.search(answer)
+    if unclosed:
+        answer = answer[: unclosed.start()]
+    if not answer.strip() and opening:
+        answer = text[: opening.start()]
+    return _SPECIAL.sub("", answer).strip()
+
+
+def _last_between(text: str, opening: str, closing: str) -> str | None:
+    """What stands in the last pair of tags. Linear: a looping model writes thousands of opening ones."""
+    end = text.rfind(closing)
+    start = text.rfind(opening, 0, end) if end >= 0 else -1
+    return text[start + len(opening) : end] if start >= 0 else None
+
+
+def _last_fenced(text: str) -> str | None:
+    """The last fenced block, by CommonMark's rules: one that is never closed reaches to the end."""
+    ticks, block, last = 0, [""], None
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if match and not ticks:
+            ticks, block = len(match[1]), []
+        elif match and len(match[1]) >= ticks and not match[2].strip():
+            ticks, last = 0, block
+        elif ticks:
+            block.append(line)
+    if ticks:
+        last = block
+    return None if last is None else "\n".join(last)
 
 
 def _one_line(text: str) -> str:

@@ -7,11 +7,11 @@ judge, end what has ended, book the cost, record.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentworld_envs.episode import Episode, StepResult, clip
+from agentworld_envs.episode import Episode, StepResult, UnopenedSession, clip
 from agentworld_envs.interface import (
     Action,
     Backend,
@@ -22,6 +22,7 @@ from agentworld_envs.interface import (
     JudgeError,
     Judgement,
     RewardModel,
+    Session,
     Task,
     TaskSource,
     Transition,
@@ -31,6 +32,7 @@ from agentworld_envs.interface import (
 )
 from agentworld_envs.ledger import LINE_OF_SOURCE
 from agentworld_envs.parsing import ActionParser, Rejection
+from agentworld_envs.selection import choose_task
 from agentworld_envs.trajectories import TrajectoryWriter
 
 MAX_PARSERS = 256
@@ -63,10 +65,16 @@ class EpisodeRunner:
         max_steps: int | None = None,
         writer: TrajectoryWriter | None = None,
         owns_backend: bool = True,
+        owns_reward: bool = True,
     ) -> None:
-        """Args: max_steps: step limit, `None` for each task's own. owns_backend: shut it down with the last user."""
-        if max_steps is not None and max_steps < 1:
-            raise ConfigError(f"Expected max_steps to be at least 1, got {max_steps}.")
+        """Put the parts together.
+
+        Args:
+            max_steps: step limit of an episode, `None` for each task's own.
+            writer: records every episode; closed with the last user.
+            owns_backend: whether to shut the backend down with the last user.
+            owns_reward: whether to close the reward model with the last user.
+        """
         self.domain = domain
         self.backend = backend
         self.reward = reward
@@ -74,25 +82,59 @@ class EpisodeRunner:
         self.max_steps = max_steps
         self.writer = writer
         self._owns_backend = owns_backend
+        self._owns_reward = owns_reward
         self._users = 1
         self._parsers: dict[str, ActionParser] = {}
 
     # -- life of an episode ----------------------------------------------------------------------------------------
 
-    def open(self, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Episode]:
-        """Start one episode per task. One that cannot be opened carries its failure and ends at its first step."""
+    def start(self, seeds: Sequence[int], options: Sequence[Mapping[str, Any]]) -> list[Episode]:
+        """Start one episode per seed. One that cannot be opened carries its failure and ends at its first step.
+
+        Args:
+            seeds: of the episodes; each decides its task, unless its options name one.
+            options: what `reset(options=...)` was given for that episode, see `choose_task`.
+
+        Raises:
+            ConfigError: unknown option or task.
+        """
         started = time.perf_counter()
-        sessions = self.backend.open(self.domain, tasks, seeds)
-        seconds = (time.perf_counter() - started) / max(len(sessions), 1)
+        chosen = [self._choose(seed, wanted) for seed, wanted in zip(seeds, options, strict=True)]
+        readable = [index for index, task in enumerate(chosen) if isinstance(task, Task)]
+        opened = self.backend.open(self.domain, [chosen[i] for i in readable], [seeds[i] for i in readable])
+        sessions = dict(zip(readable, opened, strict=True))
+        seconds = (time.perf_counter() - started) / max(len(chosen), 1)
         episodes = []
-        for session in sessions:
-            limit = self.max_steps if self.max_steps is not None else session.task.max_steps
-            episode = Episode(session, self._parser(session.task), self.backend.name, self.backend.source, limit)
+        for index, (seed, task) in enumerate(zip(seeds, chosen, strict=True)):
+            session = sessions[index] if isinstance(task, Task) else task
+            episode = self._episode(session, seed)
             episode.ledger.add(0, LINE_OF_SOURCE[self.backend.source], Usage(seconds=seconds))
             if self.writer is not None:
                 self.writer.reset(episode, backend=self.backend.describe(), reward=self.reward.name)
             episodes.append(episode)
         return episodes
+
+    def _choose(self, seed: int, options: Mapping[str, Any]) -> Any:
+        """The task, or a session that says why there is none."""
+        try:
+            return choose_task(self.domain, self.tasks, seed, options)
+        except ConfigError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a broken task must not stop the other slots
+            name = str(options.get("task_id") or f"{self.tasks.name}, seed {seed}")
+            placeholder = Task(id=name, domain=self.domain.name, instruction="")
+            return UnopenedSession(self.domain, placeholder, seed, classify(error))
+
+    def _episode(self, session: Session, seed: int) -> Episode:
+        limit = self.max_steps if self.max_steps is not None else session.task.max_steps
+        parser = None
+        if session.failure is None:
+            try:
+                parser = self._parser(session.task)
+            except Exception as error:  # noqa: BLE001 - tools that cannot be offered fail their own task
+                self.backend.close([session])
+                session = UnopenedSession(self.domain, session.task, seed, classify(error))
+        return Episode(session, parser, self.backend.name, self.backend.source, limit)
 
     def step(self, episodes: Sequence[Episode], actions: Sequence[Any]) -> list[StepResult]:
         """Advance every episode by one action; same order. Never raises on what an agent wrote.
@@ -103,7 +145,7 @@ class EpisodeRunner:
         for turn in turns:
             self._understand(turn)
         self._advance([turn for turn in turns if turn.action is not None])
-        self._judge([turn for turn in turns if turn.transition is not None and not turn.episode.over])
+        self._judge([turn for turn in turns if turn.transition is not None and turn.episode.failure is None])
         for turn in turns:
             if not turn.episode.over and turn.episode.step_count >= turn.episode.max_steps:
                 turn.episode.truncated = True
@@ -119,15 +161,21 @@ class EpisodeRunner:
         return results
 
     def fork(self, episode: Episode) -> Episode:
-        """An independent episode in the same state."""
-        twin = episode.fork(self.backend.fork(episode.session))
-        if self.writer is not None:
-            self.writer.fork(episode, twin)
+        """An independent episode in the same state. It appears in the recording with its first own step."""
+        session = episode.session
+        twin = episode.fork(session if isinstance(session, UnopenedSession) else self.backend.fork(session))
+        twin.origin = (episode.record_id, episode.step_count) if episode.record_id is not None else episode.origin
         return twin
+
+    def abandon(self, episodes: Sequence[Episode], failure: Failure) -> None:
+        """End episodes that cannot go on for a reason outside of the environment (the agent's own model failed)."""
+        for episode in episodes:
+            if not episode.over:
+                self._fail(Turn(episode, ""), failure)
 
     def close(self, episodes: Sequence[Episode]) -> None:
         """Release episodes. Idempotent."""
-        self.backend.close([episode.session for episode in episodes])
+        self.backend.close([e.session for e in episodes if not isinstance(e.session, UnopenedSession)])
         if self.writer is not None:
             for episode in episodes:
                 self.writer.close_episode(episode)
@@ -141,7 +189,8 @@ class EpisodeRunner:
         """Count one user less; the last one shuts everything down."""
         self._users -= 1
         if self._users == 0:
-            self.reward.close()
+            if self._owns_reward:
+                self.reward.close()
             if self._owns_backend:
                 self.backend.shutdown()
             if self.writer is not None:
@@ -165,6 +214,7 @@ class EpisodeRunner:
         if episode.session.failure is not None:  # it could not even be opened
             episode.truncated = True
             return
+        assert episode.parser is not None, "only a failed session has no parser"
         parsed = episode.parser.parse(turn.text)
         if isinstance(parsed, Rejection):
             episode.action_valid = False
@@ -172,7 +222,11 @@ class EpisodeRunner:
             episode.observation = parsed.observation
             return
         episode.command = parsed.command
-        refusal = self.domain.refuse(episode.task, parsed)
+        try:
+            refusal = self.domain.refuse(episode.task, parsed)
+        except Exception as error:  # noqa: BLE001 - a domain that stumbles over an action fails that slot alone
+            self._fail(turn, classify(error))
+            return
         episode.action_valid = refusal is None
         if refusal is None:
             turn.action = parsed
@@ -200,10 +254,11 @@ class EpisodeRunner:
             usage = transition.usage if transition.usage is not None else Usage(seconds=seconds)
             episode.ledger.add(episode.step_count, LINE_OF_SOURCE[transition.source], usage)
             episode.source = transition.source
+            if transition.observation or transition.failure is None:
+                episode.observation = clip(transition.observation)
             if transition.failure is not None:
                 self._fail(turn, transition.failure)
                 continue
-            episode.observation = clip(transition.observation)
             episode.transcript.append((action, transition.observation))
             episode.terminated = transition.terminated
 
@@ -226,7 +281,7 @@ class EpisodeRunner:
         """Ask a reward model about all turns at once; when that raises, one by one, so that only the culprit fails."""
         if not turns:
             return []
-        views = [EpisodeView(turn.episode.session, turn.episode.transcript) for turn in turns]
+        views = [EpisodeView(turn.episode.session, turn.episode.transcript, turn.episode.step_count) for turn in turns]
         latest = [Judgement(Verdict(turn.episode.score, turn.episode.success)) for turn in turns]
         try:
             return list(zip(turns, ask(views, latest), strict=True))

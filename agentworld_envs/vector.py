@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +14,14 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from agentworld_envs.backends import BackendConfig
-from agentworld_envs.env import RENDER_MODES, SEED_RANGE
+from agentworld_envs.env import RENDER_MODES, show
 from agentworld_envs.episode import MAX_OBSERVATION_CHARS, Episode, StepResult
-from agentworld_envs.factory import build_runner, choose_task
+from agentworld_envs.factory import build_runner
 from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, TaskSource, unknown_name
 from agentworld_envs.ledger import Ledger
 from agentworld_envs.parsing import MAX_ACTION_CHARS
 from agentworld_envs.runner import EpisodeRunner
+from agentworld_envs.selection import SEED_RANGE
 from agentworld_envs.spaces import AnyText
 
 Infos = dict[str, Any]
@@ -220,23 +220,23 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
     def _start(self, slots: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any]) -> list[Infos]:
         """Open an episode in each of `slots`; returns their reset infos."""
         runner = self._open_runner()
-        tasks, episode_seeds = [], []
+        episode_seeds = []
         for slot in slots:
             seed = seeds[slot]
             if seed is not None or self._rngs[slot] is None:
                 self._rngs[slot], _ = seeding.np_random(seed)
             rng = self._rngs[slot]
             assert rng is not None
-            episode_seed = int(rng.integers(SEED_RANGE)) if seed is None else seed
-            tasks.append(choose_task(runner, episode_seed, self._slot_options(options, slot)))
-            episode_seeds.append(episode_seed)
-        opened = runner.open(tasks, episode_seeds)
+            episode_seeds.append(int(rng.integers(SEED_RANGE)) if seed is None else seed)
+        opened = runner.start(episode_seeds, [self._slot_options(options, slot) for slot in slots])
+        replaced = []
         if self._episodes:
-            runner.close([self._episodes[slot] for slot in slots])
             for slot, episode in zip(slots, opened, strict=True):
+                replaced.append(self._episodes[slot])
                 self._episodes[slot] = episode
         else:
             self._episodes = opened
+        runner.close(replaced)
         return [episode.info(at_reset=True) for episode in opened]
 
     def _slot_options(self, options: dict[str, Any], slot: int) -> dict[str, Any]:
@@ -282,5 +282,4 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
 
     def _show(self) -> None:
         for slot, episode in enumerate(self._episodes):
-            sys.stdout.write(f"[{slot}] > {episode.command}\n{episode.observation}\n")
-        sys.stdout.flush()
+            show(f"[{slot}] > {episode.command}\n{episode.observation}")

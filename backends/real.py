@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from agentworld_envs.interface import Action, Backend, Domain, Session, Task, Transition, Verdict, World, classify
+
+
+logger = logging.getLogger(__name__)
 
 
 class RealConfig(BaseModel):
@@ -73,6 +77,9 @@ class RealBackend(Backend):
     def close(self, sessions: Sequence[Session]) -> None:
         for session in sessions:
             assert isinstance(session, RealSession)
-            if session.world is not None:
-                session.world.close()
-                session.world = None
+            world, session.world = session.world, None
+            if world is not None:
+                try:
+                    world.close()
+                except Exception:  # the other worlds have to be closed all the same
+                    logger.exception("A world of task %s could not be closed.", session.task.id)

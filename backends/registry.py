@@ -39,6 +39,10 @@ def build_backend(
     Raises:
         ConfigError: unknown name, or a configuration that cannot be.
     """
+    if not isinstance(backend, str) and (model is not None or cassette is not None):
+        raise ConfigError(
+            f"backend is a {type(backend).__name__}: give model and cassette to it and not to the environment."
+        )
     if isinstance(backend, Backend):
         return backend, False
     if isinstance(backend, str):

@@ -93,7 +93,7 @@ class Rollout:
         actions = [""] * self._env.num_envs
         for slot, decision in zip(slots, decisions, strict=True):
             if isinstance(decision, Failure):
-                self._abandon(self._env.episodes[slot])
+                self._env.runner.abandon([self._env.episodes[slot]], decision)
                 self._end(slot, "agent_failure", decision)
             else:
                 actions[slot] = decision

@@ -30,6 +30,14 @@ class Session(ABC):
     def verdict(self) -> Verdict:
         """The domain's verdict on what this session has seen so far."""
 
+    def final(self, steps: int) -> Verdict:
+        """The verdict on the whole episode.
+
+        Args:
+            steps: steps that the episode took, those included whose action never reached the backend.
+        """
+        return self.verdict()
+
     def commands(self) -> list[str]:
         """Admissible commands as far as this backend knows, a fresh list."""
         return []
@@ -57,7 +65,7 @@ class Backend(ABC):
 
     @abstractmethod
     def close(self, sessions: Sequence[Session]) -> None:
-        """Release sessions. Idempotent."""
+        """Release sessions. Idempotent. What goes wrong is logged: it must not keep the next episode from starting."""
 
     def tasks(self) -> TaskSource | None:
         """Tasks that this backend brings along (a recording does), `None` to use the domain's."""

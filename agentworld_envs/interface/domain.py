@@ -95,6 +95,8 @@ class SimulationSpec:
     """What `reset` returns; computed by code, not by the model."""
     prompt_version: str
     """Changes whenever the wording of `system` does; part of every cassette key."""
+    state: str = ""
+    """What the simulator is shown as the state before the first action; empty when `system` holds it all."""
     action_fence: str = "text"
     """Language of the fence around an action (`text`, `json`, ...)."""
 

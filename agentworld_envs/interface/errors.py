@@ -115,6 +115,14 @@ class ContextOverflow(SimulatorError):
     retryable = False
 
 
+class Failed(AgentWorldError):
+    """Carries a failure that was determined elsewhere, for example in the recording that is being replayed."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
 class JudgeError(AgentWorldError):
     """The reward could not be determined."""
 
@@ -137,6 +145,8 @@ def classify(error: BaseException) -> Failure:
     Returns:
         The failure; errors that are not ours are of kind `internal` (`timeout` for a `TimeoutError`).
     """
+    if isinstance(error, Failed):
+        return error.failure
     message = str(error) or type(error).__name__
     if isinstance(error, AgentWorldError):
         return Failure(error.kind, message, error.retryable)

@@ -21,6 +21,8 @@ class EpisodeView:
     """The episode's session, with its domain and task."""
     transcript: Sequence[tuple[Action, str]]
     """Every action that reached the backend with the observation it got, in order."""
+    steps: int
+    """Steps so far, those included whose action never reached the backend."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ class Transition:
     terminated: bool = False
     """The world itself ended (an answer was submitted, the process is gone by the agent's own act)."""
     failure: Failure | None = None
-    """Set when the machinery failed; the observation is then undefined and no reward may be drawn from it."""
+    """Set when the machinery failed; no reward may be drawn from it. The observation is what there was until then
+    (partial output, say); when it is empty, the agent keeps the previous one."""
     usage: Usage | None = None
     """Cost of a simulator; `None` when there is nothing to bill."""
     flags: Mapping[str, Any] = field(default_factory=dict)

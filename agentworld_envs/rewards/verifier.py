@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agentworld_envs.interface import RewardModel
+from collections.abc import Sequence
+
+from agentworld_envs.interface import EpisodeView, Judgement, RewardModel
 
 
 class VerifierReward(RewardModel):
@@ -14,3 +16,6 @@ class VerifierReward(RewardModel):
     """
 
     name = "verifier"
+
+    def final(self, episodes: Sequence[EpisodeView], latest: Sequence[Judgement]) -> list[Judgement]:
+        return [Judgement(view.session.final(view.steps)) for view in episodes]

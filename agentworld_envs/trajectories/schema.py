@@ -103,6 +103,8 @@ class CloseLine(Line):
     terminated: bool
     truncated: bool
     reward_valid: bool
+    failure: FailureRecord | None = None
+    """Also a failure that came from outside, between two steps."""
 
 
 AnyLine = ResetLine | ForkLine | StepLine | CloseLine

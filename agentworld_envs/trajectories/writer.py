@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentworld_envs.interface import Action, ConfigError, Failure, Transition
+from agentworld_envs.interface import Action, ConfigError, Failure, Transition, Usage
 from agentworld_envs.parsing import MAX_ACTION_CHARS
 from agentworld_envs.trajectories.schema import SCHEMA_VERSION
 
@@ -65,11 +64,6 @@ class TrajectoryWriter:
             }
         )
 
-    def fork(self, parent: Episode, twin: Episode) -> None:
-        """Write that `twin` continues `parent` from its present step."""
-        twin.record_id = uuid.uuid4().hex
-        self._write({"type": "fork", "episode": twin.record_id, "parent": parent.record_id, "step": parent.step_count})
-
     def step(
         self,
         episode: Episode,
@@ -78,8 +72,12 @@ class TrajectoryWriter:
         transition: Transition | None,
         result: StepResult,
     ) -> None:
-        """Write one step."""
+        """Write one step; before the first one of a fork, that it continues another episode."""
         info = result.info
+        if episode.record_id is None and episode.origin is not None:
+            parent, step = episode.origin
+            episode.record_id = uuid.uuid4().hex
+            self._write({"type": "fork", "episode": episode.record_id, "parent": parent, "step": step})
         self._write(
             {
                 "type": "step",
@@ -119,6 +117,7 @@ class TrajectoryWriter:
                 "terminated": episode.terminated,
                 "truncated": episode.truncated,
                 "reward_valid": episode.reward_valid,
+                "failure": _failure(episode.failure),
             }
         )
         episode.record_id = None
@@ -134,8 +133,11 @@ class TrajectoryWriter:
             raise ConfigError(f"The recording {self.path} is closed; make a new environment to go on recording.")
         # ASCII escapes keep lone surrogates and U+2028 (both may come from an agent) inside one valid line.
         data = memoryview(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        while data:  # a signal or a full disk may cut a write short
-            data = data[os.write(self._fd, data) :]
+        try:
+            while data:  # a signal or a full disk may cut a write short
+                data = data[os.write(self._fd, data) :]
+        except OSError as error:
+            raise ConfigError(f"Cannot go on recording to {self.path}: {error.strerror}.") from error
 
 
 def _failure(failure: Failure | None) -> dict[str, Any] | None:
@@ -144,14 +146,9 @@ def _failure(failure: Failure | None) -> dict[str, Any] | None:
 
 def _usage(episode: Episode, step: int) -> dict[str, Any]:
     """The ledger's lines of one step, zero fields left out."""
-    lines: dict[str, Any] = {}
-    for entry in _latest(episode.ledger.entries, step):
-        lines[entry.line] = {name: value for name, value in asdict(entry.usage).items() if value}
-    return lines
-
-
-def _latest(entries: list[Any], step: int) -> Iterable[Any]:
-    for entry in reversed(entries):
+    lines: dict[str, Usage] = {}
+    for entry in reversed(episode.ledger.entries):
         if entry.step != step:
-            return
-        yield entry
+            break
+        lines.setdefault(entry.line, Usage()).add(entry.usage)
+    return {line: {name: value for name, value in asdict(usage).items() if value} for line, usage in lines.items()}

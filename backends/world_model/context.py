@@ -88,7 +88,7 @@ def _messages(session: WorldModelSession, last: Message, dropped: int) -> tuple[
 def _marker(session: WorldModelSession, dropped: int) -> list[Message]:
     """One turn in place of the first `dropped` ones; it keeps what the agent saw at the start."""
     fence = session.spec.action_fence
-    user = render_action_turn(1, DROPPED_ACTIONS, fence, state=session.observation)
+    user = render_action_turn(1, DROPPED_ACTIONS, fence, state=session.spec.state)
     if dropped > 1:
         user = user.replace("### Turn 1\n", f"### Turns 1 to {dropped}\n", 1)
     return [Message("user", user), Message("assistant", f"{HEADER}\n{DROPPED_OBSERVATIONS}")]

@@ -50,7 +50,7 @@ class WorldModelSession(Session):
     def action_message(self, action: Action, suffix: str = "") -> Message:
         """`action` as the user message of the next turn."""
         number = len(self.history) + 1
-        state = self.observation if number == 1 else ""
+        state = self.spec.state if number == 1 else ""
         return Message("user", render_action_turn(number, action.command, self.spec.action_fence, suffix, state))
 
     def advance(self, action: Action, observation: str) -> None:

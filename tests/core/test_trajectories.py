@@ -138,7 +138,7 @@ def test_forks_and_snapshots_are_episodes_that_continue_another(tmp_path: Path) 
             env.restore(snapshot)
             env.step("add 2")
     commands = [[step.command for step in t.steps] for t in read_trajectories(path)]
-    assert commands == [["add 2", "add 1"], ["add 2", "add 3"], ["add 2"], ["add 2", "add 2"]]
+    assert commands == [["add 2", "add 1"], ["add 2", "add 3"], ["add 2", "add 2"]]
 
 
 def test_two_processes_share_a_file(tmp_path: Path) -> None:

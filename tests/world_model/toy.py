@@ -117,7 +117,12 @@ class ToyDomain(Domain):
         if task.initial_state.get("broken_task"):
             raise TaskError("this task is broken")
         system = task.initial_state.get("system", SYSTEM)
-        return SimulationSpec(system=system, first_observation=ToyWorld(task).reset(), prompt_version="toy-1")
+        return SimulationSpec(
+            system=system,
+            first_observation=ToyWorld(task).reset(),
+            prompt_version="toy-1",
+            state="The counter shows 0.",
+        )
 
     def tracker(self, task: Task) -> Tracker:
         return ToyTracker(task)
