@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict
 
 from agentworld_envs.interface import Action, Backend, Domain, Session, Task, Transition, Verdict, World, classify
 
-
 logger = logging.getLogger(__name__)
 
 

@@ -132,9 +132,8 @@ def main() -> None:
     for mode in ("own", "sync"):
         for num_envs in (64, 1_000):
             seconds = vector(num_envs, 20, mode)
-            print(
-                f"{mode + ' vector env':16} {num_envs:7} {seconds * 1e3:8.2f} ms/step {num_envs / seconds:9.0f} env-steps/s"
-            )
+            rate = num_envs / seconds
+            print(f"{mode + ' vector env':16} {num_envs:7} {seconds * 1e3:8.2f} ms/step {rate:9.0f} env-steps/s")
     forks, restores = fork(2_000)
     print(f"{'fork + close':24} {forks * 1e6:8.1f} us")
     print(f"{'snapshot + restore':24} {restores * 1e6:8.1f} us")

@@ -95,9 +95,8 @@ def main() -> None:
     for num_envs in (1, 64, 256, 1_000):
         seconds = one if num_envs == 1 else measure(url, num_envs, arguments.steps)
         ratio = seconds / one
-        print(
-            f"{num_envs:5} envs {seconds * 1e3:8.1f} ms a step = {ratio:5.2f} x one env {num_envs / seconds:8.0f} env-steps/s"
-        )
+        rate = num_envs / seconds
+        print(f"{num_envs:5} envs {seconds * 1e3:8.1f} ms a step = {ratio:5.2f} x one env {rate:8.0f} env-steps/s")
     deadline = 5 * arguments.delay
     seconds, answered, failed = hang(url, deadline)
     print(f"one slot of 64 hangs, deadline {deadline:.1f} s: {answered} answered, {failed} cut, {seconds:.2f} s in all")

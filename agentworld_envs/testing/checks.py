@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import random
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, redirect_stdout
 from typing import Any, Protocol
 
 import numpy as np
@@ -120,7 +121,13 @@ def check_step_limit_and_end(make: EnvFactory) -> None:
 
 def check_bad_actions(make: EnvFactory) -> None:
     """Nothing that an agent writes raises, succeeds, or ends the episode before its limit; every step counts."""
-    with closing(make(max_steps=len(BAD_ACTIONS) + 5)) as env:
+    for mode in (None, "human"):
+        with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")):
+            _take_bad_actions(make(max_steps=len(BAD_ACTIONS) + 5, render_mode=mode))
+
+
+def _take_bad_actions(made: AgentWorldEnv) -> None:
+    with closing(made) as env:
         env.reset(seed=4)
         for step, action in enumerate(BAD_ACTIONS, start=1):
             observation, reward, terminated, truncated, info = env.step(action)

@@ -34,12 +34,12 @@ class CounterState:
         self.over = over
 
     def act(self, command: str) -> str:
-        """Apply a command and return what the environment says."""
+        """Apply a command and return what the environment says. Giving up ends it, and costs what was reached."""
         if command.startswith("add "):
             self.value += int(command[4:])
         elif command == "give up":
-            self.over = True
-            return "You gave up."
+            self.value, self.over = 0, True
+            return "You gave up, and the counter shows 0."
         return f"The counter shows {self.value}."
 
     def evidence(self) -> Evidence:
@@ -140,7 +140,7 @@ class CounterDomain(Domain):
         return SimulationSpec(
             system=(
                 f"You are a counter that shows {task.initial_state['value']}. `add N` adds N. After every command but "
-                "`give up` (answer: You gave up.) you answer: The counter shows X."
+                "`give up` (answer: You gave up, and the counter shows 0.) you answer: The counter shows X."
             ),
             first_observation=CounterWorld(task).reset(),
             prompt_version="counter/1",

@@ -51,7 +51,8 @@ class Trajectory:
     @property
     def reward_valid(self) -> bool:
         """Whether the rewards may be learned from."""
-        return self.reset.failure is None and all(step.reward_valid for step in self.steps)
+        closed_well = self.close is None or self.close.failure is None
+        return closed_well and self.reset.failure is None and all(step.reward_valid for step in self.steps)
 
 
 def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:

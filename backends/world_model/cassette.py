@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +14,9 @@ from agentworld_envs.backends.world_model.cassette_store import CassetteStore
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message
 from agentworld_envs.backends.world_model.engines.keys import messages_key, request_key
 from agentworld_envs.interface import CassetteMiss, ConfigError, Failure, ProviderError, Usage, classify
+
+MAX_TOKENS: Final = 2**53
+"""A count above this is nonsense from a server."""
 
 CassetteMode = Literal["record", "replay", "replay-or-fail"]
 
@@ -25,8 +29,8 @@ class CassetteConfig(BaseModel):
     path: Path
     """The SQLite file."""
     mode: CassetteMode = "replay"
-    """`record`: ask every time and store. `replay`: use what is stored, ask and store the rest.
-    `replay-or-fail`: use what is stored and never ask."""
+    """`record`: ask for everything once and store it, over what is there. `replay`: use what is stored, ask for and
+    store the rest. `replay-or-fail`: use what is stored and never ask."""
 
     @classmethod
     def parse(cls, text: str) -> CassetteConfig:
@@ -63,13 +67,16 @@ class CassetteEngine(Engine):
         self.config = config
         self.model = engine.model
         self.revision = engine.revision
+        self._fresh: set[bytes] = set()
+        """Keys that this engine has recorded itself. Asking for one again (a fork does) must not replace its answer."""
         self.store = CassetteStore(config.path, read_only=config.mode == "replay-or-fail")
 
     def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
         keys = [request_key(self.model, self.revision, request) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
         try:
-            answers = {} if self.config.mode == "record" else self._hits(list(wanted))
+            recorded = [key for key in wanted if self.config.mode != "record" or key in self._fresh]
+            answers = self._hits(recorded) if recorded else {}
         except Exception as error:  # noqa: BLE001 - a cassette that cannot be read fails the wave, not the program
             return [Completion(failure=self._failure(error)) for _ in requests]
         answers |= self._ask({key: request for key, request in wanted.items() if key not in answers})
@@ -98,11 +105,16 @@ class CassetteEngine(Engine):
                 )
             )
             return {key: Completion(failure=miss) for key in missing}
-        answers = dict(zip(missing, self.engine.generate(list(missing.values())), strict=True))
-        good = {key: answer for key, answer in answers.items() if answer.failure is None}
+        try:
+            answers = dict(zip(missing, self.engine.generate(list(missing.values())), strict=True))
+        except Exception as error:  # noqa: BLE001 - what the cassette knows is still good when the engine breaks
+            return {key: Completion(failure=classify(error)) for key in missing}
+        good = {key: _storable(answer) for key, answer in answers.items() if answer.failure is None}
+        answers |= good
         try:
             if good:
                 self.store.store(good, self.model, replace=self.config.mode == "record")
+                self._fresh.update(good)
                 if self.config.mode == "replay":
                     answers |= self._first_recorded(good)
         except Exception as error:  # noqa: BLE001 - an answer that is not on the cassette would not be reproducible
@@ -142,6 +154,21 @@ class CassetteEngine(Engine):
 
     def describe(self) -> dict[str, Any]:
         return {**self.engine.describe(), "cassette": self.config.mode}
+
+
+def _storable(answer: Completion) -> Completion:
+    """The answer in a form that the file can hold: lone surrogates escaped, token counts within 64 bits."""
+    usage = replace(
+        answer.usage,
+        prompt_tokens=min(answer.usage.prompt_tokens, MAX_TOKENS),
+        completion_tokens=min(answer.usage.completion_tokens, MAX_TOKENS),
+        reasoning_tokens=min(answer.usage.reasoning_tokens, MAX_TOKENS),
+    )
+    return replace(answer, text=_encodable(answer.text), reasoning=_encodable(answer.reasoning), usage=usage)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _again(answer: Completion) -> Completion:

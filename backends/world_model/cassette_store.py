@@ -6,6 +6,7 @@ import logging
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,7 @@ class CassetteStore:
         self._pid = os.getpid()
         with self._open():
             pass
+        _STORES.add(self)
 
     def completions(self, keys: Sequence[bytes]) -> dict[bytes, Completion]:
         """What is recorded for these keys; keys without a record are absent."""
@@ -122,7 +124,8 @@ class CassetteStore:
         with self._lock:
             if self._connection is None or self._pid != os.getpid():
                 # A connection inherited over fork must be neither used nor closed: its locks are the parent's.
-                _INHERITED.append(self._connection)
+                if self._connection is not None:
+                    _INHERITED.append(self._connection)
                 self._connection, self._pid = _connect(self.path, self.read_only), os.getpid()
             try:
                 yield self._connection
@@ -134,7 +137,25 @@ class CassetteStore:
 
 _LOGGER = logging.getLogger(__name__)
 
-_INHERITED: list[sqlite3.Connection | None] = []
+_INHERITED: list[sqlite3.Connection] = []
+_STORES: weakref.WeakSet[CassetteStore] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    # A child must not be made while another thread is inside of SQLite: it would inherit a half-made state.
+    _LOCKED.extend(_STORES)
+    for store in _LOCKED:
+        store._lock.acquire()
+
+
+def _after_fork() -> None:
+    for store in _LOCKED:
+        store._lock.release()
+    _LOCKED.clear()
+
+
+_LOCKED: list[CassetteStore] = []
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -47,6 +47,8 @@ def read_game(path: Path, task_id: str) -> Task:
         raise TaskError(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}.") from error
     except RecursionError as error:
         raise TaskError(f"{path}: JSON nested too deeply; expected a flat object.") from error
+    except ValueError as error:  # a number with thousands of digits
+        raise TaskError(f"{path}: expected a JSON object of texts: {error}.") from error
     if not isinstance(data, dict):
         raise TaskError(f"{path}: expected a JSON object, found {type(data).__name__}.")
     for key in ("pddl_problem", "grammar"):
@@ -58,17 +60,22 @@ def read_game(path: Path, task_id: str) -> Task:
     if sentence is None:
         raise TaskError(f"{path}: 'grammar' has no \"Your task is to: ...\"; expected the grammar of an ALFWorld game.")
     try:
+        instruction = str(json.loads(f'"{sentence[1]}"', strict=False))
         state, goal = read_problem(data["pddl_problem"])
         if _OLD_PUT in data["grammar"]:
             state["put"] = True
         Goal(goal, Household(state))
     except TaskError as error:
         raise TaskError(f"{path}: {error}") from error
+    except ValueError as error:
+        raise TaskError(f"{path}: the task sentence {sentence[1]!r:.80} is not readable: {error}.") from error
+    except RecursionError as error:
+        raise TaskError(f"{path}: 'pddl_problem' is nested too deeply.") from error
     kind = next((name for name in KINDS if any(part.startswith(name) for part in path.parts)), "other")
     return Task(
         id=task_id,
         domain="text_world",
-        instruction=str(json.loads(f'"{sentence[1]}"')),
+        instruction=instruction,
         initial_state=state,
         verifier={"goal": goal},
         max_steps=50,

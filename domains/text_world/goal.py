@@ -105,6 +105,8 @@ class Goal:
         self._home = home
         self._state = home.start()  # for conditions that never change
         self._count = 0
+        self.negates = False
+        """Whether something has to be absent. What was never shown would then look like success."""
         self.groups: list[Group] = []
         """The goal as a conjunction of groups, which is what the expert plans for."""
         tree = read_tree(text)
@@ -131,9 +133,11 @@ class Goal:
             inner = self._bind(tree, scope, group)
             self._add(tree[2], inner, group)
         elif head in _COMPOUND or (head == "not" and self._head(tree[1]) in (*_COMPOUND, "and", "exists", "not")):
+            self.negates = self.negates or head != "or"
             group.others.append(self._compound(tree, scope))
         else:
             literal = self._literal(tree, scope)
+            self.negates = self.negates or (literal.changes and not literal.positive)
             reads = [slot for slot in literal.args if slot >= 0]
             if not literal.changes and len(reads) == 1 and reads[0] in group.domains:
                 env = [-1] * (self._count + 1)

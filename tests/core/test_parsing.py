@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -52,7 +53,10 @@ PARSER = ActionParser(TOOLS, "command")
         '{"name": "command", "arguments": "{\\"command\\": \\"go to bed 1\\"}"}',
         '{"command": "go to bed 1"}',
         '<tool_call>\n{"name": "command", "arguments": {"command": "go to bed 1"}}\n</tool_call>',
-        '{"tool_calls": [{"id": "1", "function": {"name": "command", "arguments": "{\\"command\\": \\"go to bed 1\\"}"}}]}',
+        '{"tool_calls": [{"function": {"name": "command", "arguments": "{\\"command\\": \\"go to bed 1\\"}"}}]}',
+        "go to bed 1<think>was that right?</think>",
+        "```\ngo to bed 1",
+        " ~\n  ```text\ngo to bed 1\n   ```  ",
         '[{"function": {"name": "command", "arguments": {"command": "go to bed 1"}}}]',
         '```json\n{"name": "command", "arguments": {"command": "go to bed 1"}}\n```',
         '<action>{"name": "command", "parameters": {"command": "go to bed 1"}}</action>',
@@ -103,6 +107,21 @@ def test_rejections_say_what_is_wrong(text: object, words: str) -> None:
     rejection = PARSER.parse(text)
     assert isinstance(rejection, Rejection)
     assert words in rejection.observation
+
+
+def test_a_call_reaches_the_backend_uncut() -> None:
+    content = "if x:\n        y  =  '" + "A" * 5_000 + "'"
+    action = PARSER.parse(json.dumps({"name": "search", "arguments": {"query": content}}))
+    assert isinstance(action, Action)
+    assert json.loads(action.command)["arguments"]["query"] == content
+    assert "\n" not in action.command
+
+
+def test_no_depth_of_nesting_raises() -> None:
+    for depth in range(1, 2 * sys.getrecursionlimit()):
+        nested = "[" * depth + "]" * depth
+        for text in (f'{{"query": {nested}}}', f'{{"name": "search", "arguments": {{"query": {nested}}}}}'):
+            assert isinstance(PARSER.parse(text), Action | Rejection)
 
 
 def test_text_that_merely_looks_like_json_is_a_command() -> None:

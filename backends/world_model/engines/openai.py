@@ -85,6 +85,7 @@ class _Trace:
 class _Connection:
     """What lives and dies with one event loop."""
 
+    loop: asyncio.AbstractEventLoop
     session: Any
     slots: asyncio.Semaphore
     flights: dict[bytes, _Flight] = field(default_factory=dict)
@@ -143,7 +144,7 @@ class OpenAIEngine(Engine):
             self.check()
         except ConfigError as error:
             return [Completion(failure=classify(error)) for _ in requests]
-        return self._loop.run(self._wave(requests, fresh=self._loop.fresh)) if requests else []
+        return self._loop.run(self._wave(requests)) if requests else []
 
     def close(self) -> None:
         if not self._loop.fresh and self._connection is not None:
@@ -151,10 +152,11 @@ class OpenAIEngine(Engine):
         self._connection = None
         self._loop.close()
 
-    async def _wave(self, requests: Sequence[GenerationRequest], fresh: bool) -> list[Completion]:
-        if fresh or self._connection is None:
-            self._connection = self._connect()
+    async def _wave(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
+        # Decided on the loop's own thread: several callers may be the first one, and a forked child has another loop.
         connection = self._connection
+        if connection is None or connection.loop is not asyncio.get_running_loop():
+            connection = self._connection = self._connect()
         return list(await asyncio.gather(*(self._answer(connection, request) for request in requests)))
 
     def _connect(self) -> _Connection:
@@ -164,7 +166,8 @@ class OpenAIEngine(Engine):
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.options.connect_s),
         )
-        return _Connection(session, asyncio.Semaphore(self.options.concurrency))
+        slots = asyncio.Semaphore(self.options.concurrency)
+        return _Connection(asyncio.get_running_loop(), session, slots)
 
     async def _answer(self, connection: _Connection, request: GenerationRequest) -> Completion:
         """One slot: its own request, or the one that is already being made. Never raises."""
