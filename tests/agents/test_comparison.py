@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toy import ToyDomain
+from agents.toy import ToyDomain
 
 from agentworld_envs import AgentWorldEnv
 from agentworld_envs.agents import ExpertAgent, RandomAgent, compare, reexecute, rollout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from toy import ToyDomain
+from agents.toy import ToyDomain
 
 from agentworld_envs import ConfigError
 from agentworld_envs.agents import LLMAgent, RolloutSummary, rollout

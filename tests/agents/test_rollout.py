@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import ToyDomain
+from agents.toy import ToyDomain
 
 from agentworld_envs import AgentWorldVectorEnv, ConfigError
 from agentworld_envs.agents import (

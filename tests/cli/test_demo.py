@@ -12,40 +12,9 @@ from typing import Any
 import pytest
 
 from agentworld_envs import demo, demo_model
-from agentworld_envs.backends.world_model import Completion, Engine, GenerationRequest
-from agentworld_envs.backends.world_model.codec import parse_prediction
+from agentworld_envs.backends.world_model import Completion, GenerationRequest
 from agentworld_envs.backends.world_model.engines.transformers import TransformersEngine
-from agentworld_envs.interface import ConfigError, Failure
-
-
-class Fixed(Engine):
-    model = "fixed"
-
-    def __init__(self, completion: Completion) -> None:
-        self.completion = completion
-
-    def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
-        return [self.completion for _ in requests]
-
-
-@pytest.mark.parametrize(
-    ("completion", "prediction"),
-    [
-        (Completion("You look.\nAnd then", finish_reason="length"), "You look."),
-        (Completion("\n\nYou look."), "You look."),
-        (Completion("You look at the", finish_reason="length"), None),
-        (Completion("\n", finish_reason="stop"), None),
-    ],
-)
-def test_the_first_whole_line_is_the_prediction(completion: Completion, prediction: str | None) -> None:
-    [closed] = demo.FirstLine(Fixed(completion)).generate([GenerationRequest(())])
-    parsed = parse_prediction(closed.text, "", "<predicted_observation>\n", closed.finish_reason)
-    assert (parsed.text if parsed.problem is None else None) == prediction
-
-
-def test_a_failure_stays_a_failure() -> None:
-    failed = Completion(failure=Failure("provider", "down", True))
-    assert demo.FirstLine(Fixed(failed)).generate([GenerationRequest(())]) == [failed]
+from agentworld_envs.interface import ConfigError
 
 
 def test_the_replaying_process_reproduces_the_recording_without_a_model(
