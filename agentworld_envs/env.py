@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
@@ -13,7 +14,7 @@ import numpy as np
 from agentworld_envs.backends import BackendConfig
 from agentworld_envs.episode import MAX_OBSERVATION_CHARS, Episode
 from agentworld_envs.factory import build_runner
-from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, TaskSource
+from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, Task, TaskSource
 from agentworld_envs.ledger import Ledger
 from agentworld_envs.parsing import MAX_ACTION_CHARS
 from agentworld_envs.runner import EpisodeRunner
@@ -69,7 +70,7 @@ class AgentWorldEnv(gym.Env[str, str]):
         domain: str | Domain,
         *,
         backend: str | BackendConfig | Backend = "real",
-        tasks: str | os.PathLike[str] | TaskSource | None = None,
+        tasks: str | os.PathLike[str] | TaskSource | Sequence[Task] | None = None,
         reward: str | RewardModel = "verifier",
         max_steps: int | None = None,
         model: str | None = None,
@@ -83,9 +84,12 @@ class AgentWorldEnv(gym.Env[str, str]):
             domain: name of a domain, or a `Domain`; set by the registered id.
             backend: `"real"`, `"world_model"`, `"replay:FILE"`, a configuration object, or a `Backend` (then it stays
                 yours to shut down).
-            tasks: name of a task set, a path in the domain's public format, or a `TaskSource`; default: the domain's.
+            tasks: name of a task set, a path in the domain's public format, a `TaskSource` or a list of tasks;
+                default: the domain's first set.
             reward: `"verifier"`, `"replay"`, or a `RewardModel`.
-            max_steps: step limit of an episode; default: the task's own.
+            max_steps: step limit of an episode; default: the task's own. Prefer it to `max_episode_steps` of
+                `gym.make`, a wrapper of which the environment does not know: rewards that are given at the end
+                (`reward="replay"`) are never given then.
             model: for simulating backends: `"openai:URL#MODEL"`, `"transformers:PATH"`, `"scripted:NAME"`.
             cassette: for simulating backends: a file that records and replays the model's answers (`"FILE"`,
                 `"record:FILE"`, `"replay-or-fail:FILE"`).

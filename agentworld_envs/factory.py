@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from agentworld_envs.backends import BackendConfig, build_backend
 from agentworld_envs.domains import load_domain
-from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, TaskSource
+from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, Task, TaskList, TaskSource
 from agentworld_envs.rewards import build_reward
 from agentworld_envs.runner import EpisodeRunner
 from agentworld_envs.trajectories import TrajectoryWriter
@@ -19,7 +20,7 @@ def build_runner(
     domain: str | Domain,
     *,
     backend: str | BackendConfig | Backend = "real",
-    tasks: str | os.PathLike[str] | TaskSource | None = None,
+    tasks: str | os.PathLike[str] | TaskSource | Sequence[Task] | None = None,
     reward: str | RewardModel = "verifier",
     max_steps: int | None = None,
     model: str | None = None,
@@ -27,8 +28,8 @@ def build_runner(
     record: str | os.PathLike[str] | None = None,
 ) -> EpisodeRunner:
     """See `agentworld_envs.env.AgentWorldEnv` for the arguments. Everything that can be wrong raises here."""
-    if max_steps is not None and max_steps < 1:
-        raise ConfigError(f"Expected max_steps to be at least 1, got {max_steps}.")
+    if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
+        raise ConfigError(f"Expected max_steps to be an int of at least 1, got {max_steps!r}.")
     played = load_domain(domain) if isinstance(domain, str) else domain
     judge = build_reward(reward)
     try:
@@ -55,11 +56,19 @@ def build_runner(
     )
 
 
-def _task_source(domain: Domain, backend: Backend, tasks: str | os.PathLike[str] | TaskSource | None) -> TaskSource:
+def _task_source(
+    domain: Domain, backend: Backend, tasks: str | os.PathLike[str] | TaskSource | Sequence[Task] | None
+) -> TaskSource:
     if isinstance(tasks, TaskSource):
         return tasks
     if tasks is None:
         return backend.tasks() or domain.tasks(None)
     if isinstance(tasks, (str, os.PathLike)):
         return domain.tasks(os.fspath(tasks))
-    raise ConfigError(f"Expected tasks to be a name, a path or a TaskSource, got {type(tasks).__name__}.")
+    if isinstance(tasks, Sequence):
+        given = [task for task in tasks if isinstance(task, Task)]
+        if len(given) == len(tasks):
+            return TaskList(given)
+    raise ConfigError(
+        f"Expected tasks to be a name, a path, a TaskSource or a list of tasks, got {type(tasks).__name__}."
+    )

@@ -64,7 +64,7 @@ class ActionParser:
             default_tool: the tool that bare text calls, through its first parameter.
 
         Raises:
-            ConfigError: the default tool is not among `tools`, or takes no parameter.
+            ConfigError: the default tool is not among `tools`, takes no parameter, or requires more than its first.
         """
         self._schemas: dict[str, Mapping[str, Any]] = {}
         for tool in tools:
@@ -78,6 +78,12 @@ class ActionParser:
                 f"({', '.join(self._schemas) or 'none'})."
             )
         self._default_parameter = next(iter(properties))
+        required = set(self._schemas[default_tool].get("required", ())) - {self._default_parameter}
+        if required:
+            raise ConfigError(
+                f"Bare text fills only {self._default_parameter!r}, the first parameter of the default tool "
+                f"{default_tool!r}; {', '.join(sorted(required))} may not be required."
+            )
 
     def parse(self, text: Any) -> Action | Rejection:
         """Parse one action. Never raises.

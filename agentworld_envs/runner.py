@@ -6,6 +6,7 @@ judge, end what has ended, book the cost, record.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from agentworld_envs.ledger import LINE_OF_SOURCE
 from agentworld_envs.parsing import ActionParser, Rejection
 from agentworld_envs.selection import choose_task
 from agentworld_envs.trajectories import TrajectoryWriter
+
+logger = logging.getLogger(__name__)
 
 MAX_PARSERS = 256
 """Tool sets whose compiled parser is kept: tasks of one domain often share theirs, but need not."""
@@ -84,6 +87,7 @@ class EpisodeRunner:
         self._owns_backend = owns_backend
         self._owns_reward = owns_reward
         self._users = 1
+        self._warned = False
         self._parsers: dict[str, ActionParser] = {}
 
     # -- life of an episode ----------------------------------------------------------------------------------------
@@ -96,7 +100,7 @@ class EpisodeRunner:
             options: what `reset(options=...)` was given for that episode, see `choose_task`.
 
         Raises:
-            ConfigError: unknown option or task.
+            ConfigError: unknown option or task, or tools that no action can be parsed for.
         """
         started = time.perf_counter()
         chosen = [self._choose(seed, wanted) for seed, wanted in zip(seeds, options, strict=True)]
@@ -131,6 +135,8 @@ class EpisodeRunner:
         if session.failure is None:
             try:
                 parser = self._parser(session.task)
+            except ConfigError:
+                raise
             except Exception as error:  # noqa: BLE001 - tools that cannot be offered fail their own task
                 self.backend.close([session])
                 session = UnopenedSession(self.domain, session.task, seed, classify(error))
@@ -175,6 +181,14 @@ class EpisodeRunner:
 
     def close(self, episodes: Sequence[Episode]) -> None:
         """Release episodes. Idempotent."""
+        if self.reward.at_end and not self._warned and any(e.step_count and not e.over for e in episodes):
+            self._warned = True
+            logger.warning(
+                "An episode was left before its end, so that its reward (reward=%r is given at the end) was never "
+                "determined. Limit episodes with max_steps=..., not with max_episode_steps or TimeLimit, of which the "
+                "environment does not know.",
+                self.reward.name,
+            )
         self.backend.close([e.session for e in episodes if not isinstance(e.session, UnopenedSession)])
         if self.writer is not None:
             for episode in episodes:

@@ -17,7 +17,7 @@ from agentworld_envs.backends import BackendConfig
 from agentworld_envs.env import RENDER_MODES, show
 from agentworld_envs.episode import MAX_OBSERVATION_CHARS, Episode, StepResult
 from agentworld_envs.factory import build_runner
-from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, TaskSource, unknown_name
+from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, Task, TaskSource, unknown_name
 from agentworld_envs.ledger import Ledger
 from agentworld_envs.parsing import MAX_ACTION_CHARS
 from agentworld_envs.runner import EpisodeRunner
@@ -41,7 +41,7 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
         num_envs: int = 1,
         *,
         backend: str | BackendConfig | Backend = "real",
-        tasks: str | os.PathLike[str] | TaskSource | None = None,
+        tasks: str | os.PathLike[str] | TaskSource | Sequence[Task] | None = None,
         reward: str | RewardModel = "verifier",
         max_steps: int | None = None,
         model: str | None = None,
@@ -68,11 +68,10 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
             raise ConfigError(f"Expected num_envs to be at least 1, got {num_envs}.")
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ConfigError(f"Expected render_mode to be None, 'ansi' or 'human', got {render_mode!r}.")
-        try:
-            self._autoreset = AutoresetMode(autoreset_mode)
-        except ValueError:
-            names = [mode.value for mode in AutoresetMode]
-            raise unknown_name("autoreset_mode", autoreset_mode, names) from None
+        modes = {key: mode for mode in AutoresetMode for key in (mode, mode.name, mode.value)}
+        if autoreset_mode not in modes:
+            raise unknown_name("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self._autoreset = modes[autoreset_mode]
         limits = [limit for limit in (max_steps, max_episode_steps) if limit is not None]
         self._runner: EpisodeRunner | None = build_runner(
             domain,
@@ -126,6 +125,8 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
         """
         if not self._episodes:
             raise ConfigError("There are no episodes yet: call reset() first.")
+        if isinstance(actions, str) or not isinstance(actions, Sequence | np.ndarray):
+            raise ConfigError(f"Expected a sequence of {self.num_envs} actions, got {type(actions).__name__}.")
         if len(actions) != self.num_envs:
             raise ConfigError(f"Expected {self.num_envs} actions, one per slot, got {len(actions)}.")
         over = [slot for slot, episode in enumerate(self._episodes) if episode.over]

@@ -28,11 +28,12 @@ def replay_command(
 ) -> None:
     """Play recorded actions again and report the first difference of every episode.
 
-    Compares observations, rewards, flags and admissible commands. Exit code 1 when something differs.
+    Compares observations, rewards, flags and admissible commands. Exit code 1 when something differs or is unreadable.
     """
     if backend not in BACKENDS:
         raise unknown_name("backend for replay", backend, BACKENDS)
-    trajectories = read_trajectories(file)
+    problems: list[str] = []
+    trajectories = read_trajectories(file, problems)
     if not trajectories:
         raise ConfigError(f"{file} holds no episode; expected a file written with --record.")
     if episode is not None:
@@ -58,14 +59,19 @@ def replay_command(
             f"{len(trajectory.steps)}{'' if trajectory.finished else ' (open)'}",
             score,
             str(reset.backend.get("name", "?")),
-            "identical" if found is None else f"differs at step {found.step}",
+            f"differs at step {found.step}" if found is not None else "identical" if trajectory.steps else "no steps",
         )
     console.print(table)
     for name, difference in differences.items():
         say(console, f"{name[:SHORT]}: {difference}", style="yellow")
     count = len(trajectories)
     say(console, f"{count - len(differences)} of {count} episodes are identical on backend {backend}.")
-    if differences:
+    empty = sum(not trajectory.steps for trajectory in trajectories)
+    if empty:
+        say(console, f"{empty} of them have no steps: there is nothing to compare.", style="yellow")
+    if problems:
+        say(console, f"{len(problems)} lines of {file} are left out ({problems[0]}).", style="yellow")
+    if differences or problems:
         raise typer.Exit(1)
 
 

@@ -107,7 +107,7 @@ class Domain(ABC):
     name: ClassVar[str]
     """Short name, as in `Task.domain`."""
     default_tool: ClassVar[str]
-    """Tool that bare text calls."""
+    """Tool that bare text calls: the text fills its first parameter, the only one that it may require."""
     task_sets: ClassVar[tuple[str, ...]]
     """Names that `tasks` accepts; the first is the default."""
 

@@ -40,6 +40,8 @@ class RewardModel(ABC):
     """Scores episodes. Batch first, so that a judge can ask for many opinions at once."""
 
     name: ClassVar[str]
+    at_end: ClassVar[bool] = False
+    """Whether the reward is given at the end of the episode only, so that leaving it earlier loses the reward."""
 
     def step(self, episodes: Sequence[EpisodeView]) -> list[Judgement]:
         """Score after each step. `verdict.done` ends the episode. Default: the session's own verdict."""

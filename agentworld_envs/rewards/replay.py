@@ -20,6 +20,7 @@ class ReplayReward(RewardModel):
     """
 
     name = "replay"
+    at_end = True
 
     def step(self, episodes: Sequence[EpisodeView]) -> list[Judgement]:
         return [Judgement(Verdict(0.0, False, view.session.verdict().done)) for view in episodes]

@@ -15,7 +15,8 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from agentworld_envs.env import AgentWorldEnv
-from agentworld_envs.testing.play import BAD_ACTIONS, assert_same, go_on, play
+from agentworld_envs.interface import Domain, TaskSource
+from agentworld_envs.testing.play import BAD_ACTIONS, assert_same, expert_plan, go_on, play
 
 INFO_KEYS = {
     "task_id",
@@ -66,6 +67,8 @@ def check_info(make: EnvFactory) -> None:
             assert result.observation in env.observation_space
             assert type(result.truncated) is bool
             assert type(result.terminated) is bool
+        assert any(result.info["action_valid"] for result in transcript[1:]), "no action of the check was valid"
+        assert transcript[1].info["failure"] is None, f"the first step failed: {transcript[1].info['failure']}"
         assert transcript[0].info["tools"], "expected tools in the reset info"
         assert transcript[0].info["instructions"], "expected instructions in the reset info"
 
@@ -145,15 +148,31 @@ def _take_bad_actions(made: AgentWorldEnv) -> None:
 
 
 def check_fork(make: EnvFactory) -> None:
-    """A fork given the same actions gives the same transcript; parent and twin do not disturb each other."""
+    """A fork given the same actions gives the same transcript, whatever parent and other forks do in between."""
     for prefix in (0, 1, 5, 12):
+        with closing(make()) as control:
+            play(control, seed=13, steps=prefix)
+            actions = _actions(control, 10, policy_seed=1)
+            expected = [control.step(action) for action in actions]
         with closing(make()) as env:
-            info = play(env, seed=13, steps=prefix)[-1].info
+            play(env, seed=13, steps=prefix)
             with closing(env.fork()) as twin, closing(env.fork()) as other:
-                go_on(other, info, steps=4, policy_seed=99)
-                expected = go_on(env, info, steps=10, policy_seed=1)
-                assert_same(expected, go_on(twin, info, steps=10, policy_seed=1), f"fork after {prefix} steps")
+                others = _actions(other, 10, policy_seed=99)
+                for index, action in enumerate(actions):
+                    other.step(others[index])
+                    for name, one in (("parent", env), ("fork", twin)):
+                        what = f"step {index + 1} of the {name}, forked after {prefix} steps"
+                        assert_same([expected[index]], [one.step(action)], what)
                 assert_same([env.reset()[0]], [twin.reset()[0]], "the next drawn episode of parent and twin")
+
+
+def _actions(env: AgentWorldEnv, count: int, policy_seed: int) -> list[str]:
+    """A mixture of what is admissible now, of what solves the task, and of nonsense."""
+    rng = np.random.default_rng(policy_seed)
+    commands = env.episode.info()["admissible_commands"]
+    plan = expert_plan(env)
+    mixed = [str(commands[int(rng.integers(len(commands)))]) if commands else plan[0] for _ in range(count // 2)]
+    return [*mixed, "nonsense", *plan, *["look"] * count][:count]
 
 
 def check_fork_outlives_parent(make: EnvFactory) -> None:
@@ -227,22 +246,53 @@ def check_values_are_fresh(make: EnvFactory) -> None:
 def check_expert_solves(make: EnvFactory) -> None:
     """On the real backend, the expert's actions solve ten tasks with a full score."""
     with closing(make()) as env:
-        if env.runner.backend.source != "real":
-            return
-        domain = env.runner.domain
-        for seed in range(10):
-            env.reset(seed=seed)
-            task = env.episode.task
-            with closing(domain.world(task)) as world:
-                world.reset()
-                plan = domain.expert(task, world)
-            rewards = 0.0
-            for action in plan:
-                _, reward, terminated, _, info = env.step(action)
-                rewards += float(reward)
-            assert terminated, f"the expert did not end task {task.id!r} in {len(plan)} steps"
-            assert info["success"], f"the expert did not solve task {task.id!r}"
-            assert abs(rewards - 1.0) < 1e-9, f"a solved task is worth 1, the rewards of {task.id!r} sum to {rewards}"
+        if env.runner.backend.source == "real":
+            _let_the_expert_play(env)
+
+
+def _let_the_expert_play(env: AgentWorldEnv) -> None:
+    for seed in range(10):
+        env.reset(seed=seed)
+        task = env.episode.task
+        before = task.model_dump_json()
+        plan = expert_plan(env)
+        rewards, terminated = 0.0, False
+        info: dict[str, Any] = {"success": False}
+        for action in plan:
+            _, reward, terminated, _, info = env.step(action)
+            rewards += float(reward)
+            assert info["failure"] is None, f"{action!r} in task {task.id!r} failed: {info['failure']}"
+        assert terminated, f"the expert did not end task {task.id!r} in {len(plan)} steps"
+        assert info["success"], f"the expert did not solve task {task.id!r}"
+        assert abs(rewards - 1.0) < 1e-9, f"a solved task is worth 1, the rewards of {task.id!r} sum to {rewards}"
+        assert task.model_dump_json() == before, f"task {task.id!r} was changed by playing it"
+
+
+def check_simulation_can_succeed(make: EnvFactory) -> None:
+    """Against a perfect simulator, tracker and verifier give the expert what reality gives it; forks included."""
+    with closing(make()) as env:
+        domain, tasks = env.runner.domain, env.runner.tasks
+    with closing(_simulated(domain, tasks, "scripted:oracle")) as simulated:
+        _let_the_expert_play(simulated)
+    check_fork(lambda **kwargs: _simulated(domain, tasks, "scripted:oracle"))
+
+
+def check_simulation_cannot_lie(make: EnvFactory) -> None:
+    """A simulator that claims success, echoes, or says nothing of use makes no task succeed."""
+    with closing(make()) as env:
+        domain, tasks = env.runner.domain, env.runner.tasks
+    for model in ("scripted:liar", "scripted:echo", "scripted:nothing", "scripted:empty"):
+        with closing(_simulated(domain, tasks, model)) as env:
+            for seed in range(5):
+                env.reset(seed=seed)
+                for action in (*expert_plan(env), "Reply that the task is done."):
+                    _, reward, _, _, info = env.step(action)
+                    assert reward == 0.0, f"{model} was paid for {action!r} in task {env.episode.task.id!r}"
+                    assert not info["success"], f"{model} made task {env.episode.task.id!r} succeed"
+
+
+def _simulated(domain: Domain, tasks: TaskSource, model: str) -> AgentWorldEnv:
+    return AgentWorldEnv(domain, tasks=tasks, backend="world_model", model=model)
 
 
 def check_answers_stay_hidden(make: EnvFactory) -> None:
@@ -286,6 +336,8 @@ CHECKS: tuple[Callable[[EnvFactory], None], ...] = (
     check_threads,
     check_values_are_fresh,
     check_expert_solves,
+    check_simulation_can_succeed,
+    check_simulation_cannot_lie,
     check_answers_stay_hidden,
 )
 """Every check of this file, in a sensible order."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,22 @@ BAD_ACTIONS: tuple[Any, ...] = (
 """What an agent may come up with. None of it may raise, and none of it may succeed."""
 
 
-def random_actions(info: dict[str, Any], rng: np.random.Generator, sample: str = "nonsense") -> str:
-    """A random admissible command, now and then something inadmissible."""
-    commands = info["admissible_commands"]
-    if not commands or rng.random() < 0.1:
+def random_actions(
+    info: dict[str, Any], rng: np.random.Generator, plan: Sequence[str] = (), sample: str = "nonsense"
+) -> str:
+    """A random admissible command or, where there is no list of them, a step of `plan`; now and then nonsense."""
+    choices = info["admissible_commands"] or plan
+    if not len(choices) or rng.random() < 0.1:
         return sample
-    return str(commands[int(rng.integers(len(commands)))])
+    return str(choices[int(rng.integers(len(choices)))])
+
+
+def expert_plan(env: AgentWorldEnv) -> list[str]:
+    """What solves the present task of `env` in the real world."""
+    domain, task = env.runner.domain, env.episode.task
+    with closing(domain.world(task)) as world:
+        world.reset()
+        return list(domain.expert(task, world))
 
 
 def play(env: AgentWorldEnv, *, seed: int, steps: int, policy_seed: int = 0) -> list[StepResult]:
@@ -78,9 +89,10 @@ def play(env: AgentWorldEnv, *, seed: int, steps: int, policy_seed: int = 0) -> 
 def go_on(env: AgentWorldEnv, info: dict[str, Any], *, steps: int, policy_seed: int = 0) -> list[StepResult]:
     """Take `steps` random steps from where `env` is."""
     rng = np.random.default_rng(policy_seed)
+    plan = [] if info["admissible_commands"] else expert_plan(env)
     transcript = []
     for _ in range(steps):
-        result = StepResult(*env.step(random_actions(info, rng)))  # type: ignore[arg-type]
+        result = StepResult(*env.step(random_actions(info, rng, plan)))  # type: ignore[arg-type]
         info = result.info
         transcript.append(result)
     return transcript

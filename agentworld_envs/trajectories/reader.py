@@ -23,6 +23,10 @@ from agentworld_envs.trajectories.schema import (
 
 logger = logging.getLogger(__name__)
 
+SQLITE_HEADER = b"SQLite format 3\x00"
+MAX_WARNINGS = 10
+"""Lines of one file that are complained about one by one."""
+
 
 @dataclass(slots=True)
 class Trajectory:
@@ -55,8 +59,12 @@ class Trajectory:
         return closed_well and self.reset.failure is None and all(step.reward_valid for step in self.steps)
 
 
-def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
+def read_trajectories(path: str | os.PathLike[str], problems: list[str] | None = None) -> list[Trajectory]:
     """Read every episode of a file, in order of their first lines.
+
+    Args:
+        path: a file written with `record=`.
+        problems: gets a line for everything that was left out.
 
     A line that is torn, corrupt or out of sequence is dropped with a warning that says file, line and what was
     expected; steps of the same episode behind a gap are dropped too, since they cannot be replayed.
@@ -69,8 +77,10 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"Cannot read the trajectory file {path}: {error.strerror}.") from error
+    if data.startswith(SQLITE_HEADER):
+        raise ConfigError(f"{path} is an SQLite file, perhaps a cassette; expected a trajectory file (JSONL).")
     trajectories: dict[str, Trajectory] = {}
-    first_problem = ""
+    found: list[str] = []
     lines = data.split(b"\n")
     for number, raw in enumerate(lines, start=1):
         if not raw.strip():
@@ -79,10 +89,15 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
         if problem:
             torn = number == len(lines)  # no newline behind it: the writer was killed
             what = "the last line is torn" if torn else problem
-            logger.warning("%s, line %d: %s; the line is left out.", path, number, what)
-            first_problem = first_problem or f"line {number}: {problem}"
-    if not trajectories and first_problem:
-        raise ConfigError(f"{path} holds no episode. {first_problem[0].upper()}{first_problem[1:]}.")
+            found.append(f"line {number}: {what}")
+            if len(found) <= MAX_WARNINGS:
+                logger.warning("%s, line %d: %s; the line is left out.", path, number, what)
+    if len(found) > MAX_WARNINGS:
+        logger.warning("%s: %d more lines are left out.", path, len(found) - MAX_WARNINGS)
+    if not trajectories and found:
+        raise ConfigError(f"{path} holds no episode. {found[0][0].upper()}{found[0][1:]}.")
+    if problems is not None:
+        problems.extend(found)
     return list(trajectories.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,12 +38,15 @@ class CassetteConfig(BaseModel):
         """Read `FILE` (mode `replay`), `record:FILE`, `replay:FILE` or `replay-or-fail:FILE`.
 
         Raises:
-            ConfigError: no file is named.
+            ConfigError: no file is named, or a mode is misspelt.
         """
         mode, colon, rest = text.partition(":")
         if colon and mode in get_args(CassetteMode):
             path = rest
         else:
+            near = difflib.get_close_matches(mode, get_args(CassetteMode), n=1) if colon else []
+            if near and not Path(text).exists():
+                raise ConfigError(f"Unknown cassette mode {mode!r} in {text!r}. Did you mean {near[0]!r}?")
             mode, path = "replay", text
         if not path.strip():
             raise ConfigError(

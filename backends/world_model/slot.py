@@ -81,9 +81,9 @@ class Slot:
         problem = "no answer" if self._prediction is None else self._prediction.problem
         tries = "1 try" if self._tries == 1 else f"{self._tries} tries"
         hint = (
-            "Raise sampling.max_tokens."
+            "Raise WorldModelConfig(sampling=Sampling(max_tokens=...))."
             if self._finish_reason == "length"
-            else f"Expected one {OPEN} block; check the model and its chat template, or set prefill=True."
+            else f"Expected one {OPEN} block; check the model's chat template, or use WorldModelConfig(prefill=True)."
         )
         error = MalformedPrediction(f"The world model gave no observation in {tries}; lastly {problem}. {hint}")
         self.fail(classify(error))

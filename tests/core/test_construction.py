@@ -34,6 +34,10 @@ from agentworld_envs.testing import CounterDomain
         ({"reward": "verifyer"}, "Did you mean 'verifier'"),
         ({"reward": None}, "Expected reward to be a name"),
         ({"max_steps": 0}, "at least 1"),
+        ({"max_steps": "10"}, "at least 1"),
+        ({"max_steps": 2.5}, "at least 1"),
+        ({"tasks": ["count-1"]}, "list of tasks"),
+        ({"backend": "world_model", "model": "scripted:echo", "cassette": "recrod:x"}, "Did you mean 'record'"),
         ({"render_mode": "rgb_array"}, "render_mode"),
     ],
 )
@@ -66,8 +70,9 @@ def test_a_given_task_is_played() -> None:
         for given in (task, task.model_dump(mode="json")):
             _, info = env.reset(options={"task": given})
             assert info["task_id"] == "count-3"
-    with closing(AgentWorldEnv(CounterDomain(), tasks=TaskList([task]))) as env:
-        assert {env.reset(seed=seed)[1]["task_id"] for seed in range(5)} == {"count-3"}
+    for tasks in (TaskList([task]), [task]):
+        with closing(AgentWorldEnv(CounterDomain(), tasks=tasks)) as env:
+            assert {env.reset(seed=seed)[1]["task_id"] for seed in range(5)} == {"count-3"}
 
 
 def test_seeds() -> None:
@@ -124,6 +129,16 @@ def test_ids_resolve_and_unknown_ones_name_the_nearest() -> None:
         gym.make("AgentWorld/TextWrld-v0")
 
 
+def test_a_step_limit_that_the_environment_does_not_know_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    kwargs: dict[str, Any] = {"backend": "world_model", "model": "scripted:nothing", "reward": "replay"}
+    for limit, warned in (({"max_steps": 2}, False), ({"max_episode_steps": 2}, True)):
+        with closing(gym.make("AgentWorld/TextWorld-v0", **limit, **kwargs)) as env:
+            for seed in range(3):
+                env.reset(seed=seed)
+                assert [env.step("look")[3] for _ in range(2)] == [False, True]
+        assert caplog.text.count("Limit episodes with max_steps") == warned
+
+
 def test_the_step_limit_of_make_and_make_vec() -> None:
     env = gym.make("AgentWorld/TextWorld-v0", max_episode_steps=2)
     env.reset(seed=0)
@@ -161,6 +176,10 @@ def test_vector_misuse() -> None:
     env.reset(seed=0)
     with pytest.raises(ConfigError, match="Expected 2 actions"):
         env.step(["look"])
+    for actions in ("ab", None):
+        with pytest.raises(ConfigError, match="sequence of 2 actions"):
+            env.step(actions)  # type: ignore[arg-type]
+    AgentWorldVectorEnv(CounterDomain(), 2, autoreset_mode="SAME_STEP").close()
     env.close()
     env.close()
 

@@ -96,14 +96,19 @@ class BrokenDomain(CounterDomain):
         return super().verify(task, evidence)
 
 
-@pytest.mark.parametrize("hook", ["refuse", "tools", "no tools", "verify"])
+@pytest.mark.parametrize("hook", ["refuse", "tools", "verify"])
 def test_a_broken_hook_is_a_failure_of_the_episode(hook: str) -> None:
     with closing(AgentWorldEnv(BrokenDomain(hook))) as env:
         for _ in range(2):
             env.reset(seed=0)
             _, reward, terminated, truncated, info = env.step("add 1")
             assert (reward, terminated, truncated, info["reward_valid"]) == (0.0, False, True, False)
-            assert info["failure"].kind == ("config" if hook == "no tools" else "internal")
+            assert info["failure"].kind == "internal"
+
+
+def test_tools_that_no_action_can_be_parsed_for_are_a_mistake_of_the_domain() -> None:
+    with closing(AgentWorldEnv(BrokenDomain("no tools"))) as env, pytest.raises(ConfigError, match="default tool"):
+        env.reset(seed=0)
 
 
 class FlakyTasks(TaskList):

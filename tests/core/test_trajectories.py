@@ -113,7 +113,7 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     with pytest.raises(ConfigError, match="Cannot read the trajectory file"):
         read_trajectories(path)
-    path.write_bytes(os.urandom(1_000))
+    path.write_bytes(os.urandom(1_000).replace(b"\n", b"") + b"\n")
     with pytest.raises(ConfigError, match=r"holds no episode\. Line 1: expected one JSON"):
         read_trajectories(path)
     path.write_text('{"type": "reset", "version": 99, "episode": "x"}\n')

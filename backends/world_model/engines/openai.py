@@ -248,7 +248,10 @@ class OpenAIEngine(Engine):
             ):
                 raw = await _read(response)
                 if response.status == 200:
-                    return read_completion(raw)
+                    try:
+                        return read_completion(raw)
+                    except ProviderError as garbage:  # a proxy's page, say: the next try may reach the server
+                        raise _Again(garbage, None) from garbage
                 # Some servers quote the key that they refuse.
                 raw = raw.replace(key.encode(), b"***") if key else raw
                 error = refusal(response.status, raw, self._shown_url)

@@ -20,6 +20,9 @@ from agentworld_envs.interface import (
 RETRIED: Final = frozenset({408, 409, 425, 429})
 """Client-error statuses after which the same request may well succeed."""
 
+EXTENSIONS: Final = ("top_k", "continue_final_message", "add_generation_prompt")
+"""Fields of a request that vLLM and SGLang have added to the protocol."""
+
 _CONTEXT: Final = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|max(imum)? model len(gth)?|context length"
     r"|context (window|size)|max_model_len|too many tokens|prompt is too long",
@@ -101,6 +104,8 @@ def refusal(status: int, raw: bytes, url: str) -> AgentWorldError:
         401: " Set OPENAI_API_KEY (or the variable named by api_key_env) to a valid key.",
         404: f" Check the URL {url} and the model's name after '#'.",
     }.get(status, "")
+    if any(name in said for name in EXTENSIONS):
+        hint = " The server does not know vLLM's fields: use WorldModelConfig(engine_options={'extensions': False})."
     return ProviderRejected(f"The server refused the request with status {status}: {said}.{hint}")
 
 

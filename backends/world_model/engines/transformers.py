@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,12 @@ from agentworld_envs.interface import (
 
 if TYPE_CHECKING:
     from agentworld_envs.backends.world_model.engines.transformers_decoding import Stopper
+
+
+logger = logging.getLogger(__name__)
+
+PATIENT_TOKENS = 1_024
+"""Predictions that may get longer than this on a CPU are warned of."""
 
 
 class TransformersOptions(BaseModel):
@@ -79,6 +86,7 @@ class TransformersEngine(Engine):
         self.revision = f"{revision}+{extra}" if extra else revision
         self._weights = revision
         self._loaded: LoadedModel | None = None
+        self._warned = False
 
     @classmethod
     def parse(cls, text: str, revision: str, options: Mapping[str, Any]) -> TransformersEngine:
@@ -115,6 +123,7 @@ class TransformersEngine(Engine):
         except Exception as error:  # noqa: BLE001 - a model that cannot be loaded fails the wave, not the program
             return [Completion(failure=classify(_load_error(self.model, error))) for _ in requests]
         answers = dict(failed)
+        self._warn_of_patience(loaded, slots)
         if slots:
             patience = max(slot.end for slot in slots) - time.monotonic()
             if loaded.busy.acquire(timeout=max(0.0, patience)):
@@ -125,6 +134,18 @@ class TransformersEngine(Engine):
                     loaded.busy.release()
         late = ProviderTimeout("The model was busy with other waves until the deadline. Raise deadline_s.")
         return [answers.get(place) or Completion(failure=classify(late)) for place in range(len(requests))]
+
+    def _warn_of_patience(self, loaded: LoadedModel, slots: Sequence[_Slot]) -> None:
+        """Say once that this may take long: on a CPU, thousands of tokens look like a hang."""
+        longest = max((slot.limit for slot in slots), default=0)
+        if longest > PATIENT_TOKENS and not self._warned and str(loaded.model.device) == "cpu":
+            self._warned = True
+            logger.warning(
+                "%s may write up to %d tokens per observation on the CPU, which takes minutes. Lower "
+                "WorldModelConfig(sampling=Sampling(max_tokens=...)), or --max-tokens on the command line.",
+                self.model,
+                longest,
+            )
 
     def _model(self) -> LoadedModel:
         if self._loaded is None:
