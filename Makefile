@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+.NOTPARALLEL:
 
 .PHONY: demo test lint types unit gymnasium-1.2 benchmarks clean
 
@@ -73,7 +74,8 @@ $(SMOLLM2)/.done: $(VENV)/.core
 	    && .venv-textworld/bin/pip install -q numpy networkx 'tatsu==5.8.3' termcolor tqdm more_itertools hashids \
 	        prompt_toolkit mementos; \
 	then touch .venv-textworld/.done; \
-	else echo "TextWorld did not build (it needs gcc, g++, cmake and make): the differential test will be skipped."; fi
+	else echo "TextWorld did not build (it needs gcc, g++, cmake and make): the differential test will be skipped." \
+	        "Try again after: rm -r .venv-textworld"; fi
 	@touch $@
 
 clean:

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from agentworld_envs.agents import ExpertAgent, RolloutSummary, compare, rollout
@@ -122,6 +123,17 @@ class Demo:
         return rollout({**env, "max_steps": self.max_steps, "num_envs": self.episodes}, ExpertAgent(), self.episodes)
 
 
+def check_installation() -> None:
+    """Find out what is missing before 99 MB are fetched.
+
+    Raises:
+        ImportError: a package that the demo needs is not installed.
+    """
+    for name in ("typer", "rich", *BLOCKED, "accelerate"):
+        if find_spec(name) is None:
+            raise ImportError(f"{name} is not installed", name=name)
+
+
 def row(name: str, summary: RolloutSummary) -> Row:
     """One line of the table."""
     from agentworld_envs.cli.report import counts_text, failures_text, speed_text
@@ -183,6 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.from_cassette:
             demo.answer_from_cassette()
             return 0
+        check_installation()
         chosen.out.mkdir(parents=True, exist_ok=True)
         fetch_smollm2(demo.model_dir)
         return 0 if _show(demo) else 1

@@ -45,6 +45,7 @@ class Episode:
         "backend_name",
         "command",
         "failure",
+        "instructions",
         "ledger",
         "max_steps",
         "observation",
@@ -65,7 +66,13 @@ class Episode:
     )
 
     def __init__(
-        self, session: Session, parser: ActionParser | None, backend_name: str, source: str, max_steps: int
+        self,
+        session: Session,
+        parser: ActionParser | None,
+        backend_name: str,
+        source: str,
+        max_steps: int,
+        instructions: str = "",
     ) -> None:
         """Begin.
 
@@ -73,6 +80,7 @@ class Episode:
             session: freshly opened, or failed to.
             parser: of the task's tools; `None` only for a session that failed.
             max_steps: after which it is truncated.
+            instructions: what the agent is told at reset.
         """
         self.session = session
         self.task: Task = session.task
@@ -81,6 +89,7 @@ class Episode:
         self.backend_name = backend_name
         self.source = source
         self.max_steps = max_steps
+        self.instructions = instructions
         self.ledger = Ledger()
         self.transcript: list[tuple[Action, str]] = []
         """Actions that reached the backend, with their observations."""
@@ -130,7 +139,7 @@ class Episode:
             "success": self.success,
             "reward_valid": self.reward_valid,
             "failure": self.failure,
-            "instructions": session.domain.instructions(self.task) if told else "",
+            "instructions": self.instructions if told else "",
             "tools": session.domain.tools(self.task) if told else [],
         }
 

@@ -4,10 +4,11 @@ In this order, first match wins:
 
 1. `<think>...</think>` and chat special tokens are removed;
 2. a tool call: OpenAI's `{"tool_calls": [...]}` or `{"function": {...}}`, `{"name": ..., "arguments": ...}` (arguments
-   may be a JSON string), `<tool_call>...</tool_call>`, or an object of the default tool's own arguments;
+   may be a JSON string), `<tool_call>...</tool_call>` (around bare text, too), or an object of the default tool's own
+   arguments;
 3. the last `<action>...</action>`;
 4. the last fenced block;
-5. the last line that is not empty.
+5. the last line that is not empty, which may be a tool call again.
 
 Bare text calls the domain's default tool. Nothing here raises on what an agent writes: what cannot be understood
 becomes a `Rejection`, whose text is the observation that the agent gets.
@@ -97,24 +98,29 @@ class ActionParser:
             return Rejection(f"The action has {len(text)} characters; at most {MAX_ACTION_CHARS} are read.")
         if _PLAIN.match(text):  # one line, nothing that could be markup
             return self._bare(text.strip())
-        text = _strip_reasoning(text)
+        text = strip_reasoning(text)
         tagged = _last_between(text, "<tool_call>", "</tool_call>")
-        body = text if tagged is None else tagged.strip()
-        if body[:1] in ("{", "["):
-            call = self._call(body)
+        if tagged is None and text[:1] in ("{", "["):
+            call = self._call(text)
             if call is not None:
                 return call
-            if tagged is not None:
-                return Rejection(
-                    'The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(body)
-                )
-        for block in (_last_between(text, "<action>", "</action>"), _last_fenced(text)):
+        for block in (tagged, _last_between(text, "<action>", "</action>"), _last_fenced(text)):
             if block is not None:
-                inner = block.strip()
-                call = self._call(inner) if inner[:1] in ("{", "[") else None
-                return call if call is not None else self._bare(inner)
+                return self._block(block.strip(), is_call=block is tagged)
         lines = [line for line in text.splitlines() if line.strip()]
-        return self._bare(lines[-1].strip() if lines else "")
+        return self._block(lines[-1].strip() if lines else "")
+
+    def _block(self, text: str, *, is_call: bool = False) -> Action | Rejection:
+        """A tool call when `text` is one, else a bare command."""
+        if text[:1] in ("{", "["):
+            call = self._call(text)
+            if call is not None:
+                return call
+            if is_call:
+                return Rejection(
+                    'The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(text)
+                )
+        return self._bare(text)
 
     def _bare(self, command: str) -> Action | Rejection:
         if not command:
@@ -188,7 +194,7 @@ class ActionParser:
         return ""
 
 
-def _strip_reasoning(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """Keep what follows the last thought (or, when nothing does, what precedes the first), without special tokens."""
     closings = list(_THINK_CLOSE.finditer(text))
     opening = _THINK_OPEN.search(text)

@@ -131,16 +131,17 @@ class EpisodeRunner:
 
     def _episode(self, session: Session, seed: int) -> Episode:
         limit = self.max_steps if self.max_steps is not None else session.task.max_steps
-        parser = None
+        parser, instructions = None, ""
         if session.failure is None:
             try:
                 parser = self._parser(session.task)
+                instructions = self.domain.instructions(session.task)
             except ConfigError:
                 raise
             except Exception as error:  # noqa: BLE001 - tools that cannot be offered fail their own task
                 self.backend.close([session])
                 session = UnopenedSession(self.domain, session.task, seed, classify(error))
-        return Episode(session, parser, self.backend.name, self.backend.source, limit)
+        return Episode(session, parser, self.backend.name, self.backend.source, limit, instructions)
 
     def step(self, episodes: Sequence[Episode], actions: Sequence[Any]) -> list[StepResult]:
         """Advance every episode by one action; same order. Never raises on what an agent wrote.
@@ -310,8 +311,8 @@ class EpisodeRunner:
         if judgement.usage is not None:
             episode.ledger.add(episode.step_count, "judge", judgement.usage)
         failure = judgement.failure
-        if failure is None and not 0.0 <= verdict.score <= 1.0:
-            failure = classify(JudgeError(f"Expected a score in [0, 1], got {verdict.score} ({self.reward.name})."))
+        if failure is None and not _sound(verdict):
+            failure = classify(JudgeError(f"Expected a score in [0, 1], got {verdict!r:.200} ({self.reward.name})."))
         if failure is not None:
             self._fail(turn, failure)
             return False
@@ -329,3 +330,8 @@ class EpisodeRunner:
         episode.reward_valid = False
         episode.terminated = False
         episode.truncated = True
+
+
+def _sound(verdict: Any) -> bool:
+    """Whether a domain or a reward model really gave a verdict; theirs is not always type-checked code."""
+    return isinstance(verdict, Verdict) and isinstance(verdict.score, int | float) and 0.0 <= verdict.score <= 1.0

@@ -61,10 +61,9 @@ class RealBackend(Backend):
         assert isinstance(session, RealSession)
         assert session.world is not None, "stepped after close"
         try:
-            observation = session.world.act(action)
+            return Transition(session.world.act(action), "real", terminated=session.world.ended)
         except Exception as error:  # noqa: BLE001 - an escape from one world is that slot's failure
             return Transition("", "real", failure=classify(error))
-        return Transition(observation, "real", terminated=session.world.ended)
 
     def fork(self, session: Session) -> Session:
         assert isinstance(session, RealSession)

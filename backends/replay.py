@@ -133,7 +133,8 @@ class ReplaySession(Session):
             Failed: the reward could not be determined then; no more can it be now.
         """
         recorded = self.episode.trajectory.steps
-        if steps > len(recorded) or recorded[steps - 1].tool:
+        same_way = steps <= len(recorded) and self.position == sum(bool(step.tool) for step in recorded[:steps])
+        if not same_way or recorded[steps - 1].tool:
             return self.verdict()
         failure = _failure(recorded[steps - 1].failure)
         if failure is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,14 +20,13 @@ from agentworld_envs.backends.world_model.engines import (
 from agentworld_envs.backends.world_model.engines.keys import attempt_seed
 from agentworld_envs.episode import Episode
 from agentworld_envs.interface import ConfigError, Failure, ProviderError, Usage, classify
+from agentworld_envs.parsing import strip_reasoning
 
 PROMPT_VERSION = "llm-agent-1"
 """Changes whenever the wording below does; part of every cassette key."""
 
 FORMAT = "Answer with exactly one action between <action> and </action>, for example <action>look</action>."
 """What every agent is told about its answers."""
-
-_THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -139,7 +137,7 @@ class LLMAgent(Agent):
             return Failure(*completion.failure)
         text = self._sampling.prefill + completion.text
         dialogue.steps += 1
-        dialogue.answer = _THOUGHT.sub("", text).strip()
+        dialogue.answer = strip_reasoning(text)
         return text
 
 

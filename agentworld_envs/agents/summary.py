@@ -44,8 +44,8 @@ class EpisodeResult:
 
     @property
     def reward_valid(self) -> bool:
-        """Whether the rewards may be learned from. An agent's own failure does not make them wrong, only few."""
-        return self.status != "invalid"
+        """Whether the rewards may be learned from, as a recording of the episode says, too."""
+        return self.status == "valid"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -17,6 +18,8 @@ def main() -> None:
     # Loaders of models draw bars of their own, which would run into ours, or as control characters into a log.
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")  # what cannot be decoded is for the game to refuse
     from agentworld_envs.cli.app import build
 
     build()()

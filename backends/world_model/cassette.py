@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sqlite3
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,7 @@ class CassetteEngine(Engine):
         self.config = config
         self.model = engine.model
         self.revision = engine.revision
+        self._storing = threading.Lock()
         self._fresh: set[bytes] = set()
         """Keys that this engine has recorded itself. Asking for one again (a fork does) must not replace its answer."""
         self.store = CassetteStore(config.path, read_only=config.mode == "replay-or-fail")
@@ -117,17 +119,18 @@ class CassetteEngine(Engine):
         answers |= good
         try:
             if good:
-                self.store.store(good, self.model, replace=self.config.mode == "record")
-                self._fresh.update(good)
-                if self.config.mode == "replay":
-                    answers |= self._first_recorded(good)
+                with self._storing:
+                    new = {key: answer for key, answer in good.items() if key not in self._fresh}
+                    self.store.store(new, self.model, replace=self.config.mode == "record")
+                    self._fresh.update(new)
+                answers |= self._first_recorded(good)
         except Exception as error:  # noqa: BLE001 - an answer that is not on the cassette would not be reproducible
             failure = self._failure(error)
             answers |= {key: Completion(usage=answer.usage, failure=failure) for key, answer in good.items()}
         return answers
 
     def _first_recorded(self, answers: dict[bytes, Completion]) -> dict[bytes, Completion]:
-        """Where another process was faster its answer is on the cassette, and has to be ours too."""
+        """Where another thread or process was faster, its answer is on the cassette, and has to be ours too."""
         stored = self.store.completions(list(answers))
         return {key: Completion(c.text, c.reasoning, c.finish_reason, answers[key].usage) for key, c in stored.items()}
 

@@ -143,6 +143,7 @@ _STORES: weakref.WeakSet[CassetteStore] = weakref.WeakSet()
 
 def _before_fork() -> None:
     # A child must not be made while another thread is inside of SQLite: it would inherit a half-made state.
+    _FORKING.acquire()
     _LOCKED.extend(_STORES)
     for store in _LOCKED:
         store._lock.acquire()
@@ -152,9 +153,12 @@ def _after_fork() -> None:
     for store in _LOCKED:
         store._lock.release()
     _LOCKED.clear()
+    _FORKING.release()
 
 
 _LOCKED: list[CassetteStore] = []
+_FORKING = threading.Lock()
+"""Held over a fork, so that two threads that fork at once do so one after the other."""
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 

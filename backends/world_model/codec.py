@@ -118,8 +118,13 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
         tag_found=found,
         tag_closed=closed,
         empty=not observation.strip(),
-        problem=_problem(text, found, closed or bool(prefilled), finish_reason),
+        problem=_problem(text, found, closed or _ended(text, prefilled, finish_reason), finish_reason),
     )
+
+
+def _ended(text: str, prefilled: str, finish_reason: str) -> bool:
+    """Whether a turn that was begun with the opening tag is whole without the closing one."""
+    return bool(prefilled) and finish_reason == "stop" and not text.lstrip().startswith(_THINK_OPEN)
 
 
 def _problem(text: str, found: bool, ended: bool, finish_reason: str) -> str | None:

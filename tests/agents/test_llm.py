@@ -93,7 +93,7 @@ def test_a_failed_completion_is_an_agent_failure() -> None:
     summary = play(LLMAgent(ScriptedEngine(failing)))
     assert summary.failures == {"agent:provider_timeout": 4}
     assert summary.success_rate is None
-    assert all(e.reward_valid and e.steps == 1 for e in summary.episodes)
+    assert all(not e.reward_valid and e.steps == 1 for e in summary.episodes)
 
 
 def test_an_engine_that_raises_fails_the_slots_not_the_run() -> None:

@@ -74,6 +74,12 @@ def test_a_dead_machine_neither_stops_the_others_nor_the_next_episode(caplog: py
         assert "could not be closed" in caplog.text
 
 
+class EndlessWorld(CounterWorld):
+    @property
+    def ended(self) -> bool:
+        raise ValueError("cannot tell")
+
+
 class BrokenDomain(CounterDomain):
     """Breaks where it is told to."""
 
@@ -93,17 +99,26 @@ class BrokenDomain(CounterDomain):
     def verify(self, task: Task, evidence: Any) -> Verdict:
         if self.hook == "verify":
             raise ValueError("cannot verify")
-        return super().verify(task, evidence)
+        odd: dict[str, Any] = {"no verdict": None, "no score": Verdict(None, False)}  # type: ignore[arg-type]
+        return odd.get(self.hook, super().verify(task, evidence))
+
+    def instructions(self, task: Task) -> str:
+        if self.hook == "instructions":
+            raise ValueError("cannot explain")
+        return super().instructions(task)
+
+    def world(self, task: Task) -> World:
+        return EndlessWorld(task) if self.hook == "ended" else super().world(task)
 
 
-@pytest.mark.parametrize("hook", ["refuse", "tools", "verify"])
+@pytest.mark.parametrize("hook", ["refuse", "tools", "instructions", "verify", "no verdict", "no score", "ended"])
 def test_a_broken_hook_is_a_failure_of_the_episode(hook: str) -> None:
     with closing(AgentWorldEnv(BrokenDomain(hook))) as env:
         for _ in range(2):
             env.reset(seed=0)
             _, reward, terminated, truncated, info = env.step("add 1")
             assert (reward, terminated, truncated, info["reward_valid"]) == (0.0, False, True, False)
-            assert info["failure"].kind == "internal"
+            assert info["failure"].kind == ("judge" if hook.startswith("no ") else "internal")
 
 
 def test_tools_that_no_action_can_be_parsed_for_are_a_mistake_of_the_domain() -> None:
@@ -228,3 +243,16 @@ def test_abandoned_episodes_are_failures_in_the_recording(tmp_path: Path) -> Non
     assert trajectory.close is not None
     assert trajectory.close.failure is not None
     assert not trajectory.reward_valid
+
+
+def test_a_recorded_success_is_not_given_for_other_actions(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    kwargs: dict[str, Any] = {"backend": "world_model", "model": "scripted:nothing", "reward": "replay"}
+    with closing(AgentWorldEnv(CounterDomain(), record=path, max_steps=3, **kwargs)) as env:
+        env.reset(seed=0, options={"task_id": "count-2"})
+        assert [env.step(action)[1] for action in ("add 1", "add 1", "")] == [0.0, 0.0, 1.0]
+    with closing(AgentWorldEnv(CounterDomain(), backend=f"replay:{path}")) as env:
+        env.reset(seed=0)
+        assert [env.step("")[1] for _ in range(3)] == [0.0] * 3
+        env.reset(seed=0)
+        assert [env.step(action)[1] for action in ("add 1", "add 1", "")] == [0.0, 0.0, 1.0]

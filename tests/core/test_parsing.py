@@ -56,6 +56,8 @@ PARSER = ActionParser(TOOLS, "command")
         '{"tool_calls": [{"function": {"name": "command", "arguments": "{\\"command\\": \\"go to bed 1\\"}"}}]}',
         "go to bed 1<think>was that right?</think>",
         "```\ngo to bed 1",
+        "<tool_call>\ngo to bed 1\n</tool_call>",
+        'I call:\n{"name": "command", "arguments": {"command": "go to bed 1"}}',
         " ~\n  ```text\ngo to bed 1\n   ```  ",
         '[{"function": {"name": "command", "arguments": {"command": "go to bed 1"}}}]',
         '```json\n{"name": "command", "arguments": {"command": "go to bed 1"}}\n```',

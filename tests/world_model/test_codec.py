@@ -129,6 +129,8 @@ def test_control_tokens_are_broken_and_nothing_else() -> None:
         ("You arrive at bed 1.\n</predicted_observation>", "stop", None),
         ("You arrive at", "length", "the answer was cut at max_tokens"),
         (" \n", "stop", "the answer is empty"),
+        ("You arrive at the fri", "content_filter", "the answer has no </predicted_observation> tag"),
+        ("<think>\nThe agent goes", "stop", "the answer has no </predicted_observation> tag"),
     ],
 )
 def test_a_turn_that_was_begun_may_end_without_the_closing_tag(

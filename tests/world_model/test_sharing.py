@@ -15,7 +15,16 @@ from aiohttp import web
 from world_model.server import Stub, completion, serving
 
 from agentworld_envs import AgentWorldEnv, AgentWorldVectorEnv
-from agentworld_envs.backends.world_model import Completion, GenerationRequest, Message, Sampling, build_engine
+from agentworld_envs.backends.world_model import (
+    CassetteConfig,
+    CassetteEngine,
+    Completion,
+    GenerationRequest,
+    Message,
+    Sampling,
+    ScriptedEngine,
+    build_engine,
+)
 from agentworld_envs.backends.world_model.cassette_store import CassetteStore
 from agentworld_envs.testing import CounterDomain
 
@@ -103,3 +112,45 @@ def test_threads_that_come_first_at_the_same_time_share_one_connection() -> None
             thread.join()
         engine.close()
         assert len(stub.bodies) == 1, "identical requests in flight are made once, whoever comes first"
+
+
+def test_threads_that_record_the_same_question_play_the_same_answer(tmp_path: Path) -> None:
+    answers = iter(range(100))
+    engine = CassetteEngine(
+        ScriptedEngine(lambda request: f"answer {next(answers)}"), CassetteConfig(path=tmp_path / "c", mode="record")
+    )
+    barrier, given = threading.Barrier(4), []
+
+    def ask() -> None:
+        barrier.wait()
+        given.append(engine.generate([GenerationRequest((Message("user", "same"),), Sampling(), seed=1)])[0].text)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(given)) == 1
+    assert [c.text for c in engine.store.completions(list(engine._fresh)).values()] == given[:1]
+    engine.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_two_threads_that_fork_at_once(tmp_path: Path) -> None:
+    store = CassetteStore(tmp_path / "c.sqlite", read_only=False)
+    statuses = []
+
+    def fork() -> None:
+        for _ in range(20):
+            child = os.fork()
+            if not child:  # pragma: no cover - the child has no coverage
+                os._exit(0)
+            statuses.append(os.waitpid(child, 0)[1])
+
+    threads = [threading.Thread(target=fork) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert statuses == [0] * 60
+    store.close()

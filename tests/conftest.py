@@ -1,0 +1,12 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+if find_spec("hypothesis"):  # the conformance tests do without
+    from hypothesis import HealthCheck, settings
+
+    # Whether an example is slow says something of the machine, not of the code.
+    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("patient")
