@@ -6,6 +6,8 @@ import asyncio
 import logging
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -307,3 +309,16 @@ def test_no_requests(build: Callable[..., Engine]) -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(ValueError, match=r"concurrency"):
         build_engine("openai:http://h/v1#m", options={"concurency": 5})
+
+
+def test_an_engine_that_is_never_closed_ends_quietly() -> None:
+    code = (
+        "import sys; from agentworld_envs.backends.world_model import GenerationRequest, Message, build_engine;"
+        "engine = build_engine(sys.argv[1]); request = GenerationRequest((Message('user', 'hi'),), seed=1);"
+        "print(engine.generate([request])[0].failure)"
+    )
+    with serving() as stub:
+        for after in ("", ";del engine"):
+            command = [sys.executable, "-W", "error", "-c", code + after, stub.model]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")

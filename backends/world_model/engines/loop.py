@@ -27,11 +27,21 @@ class BackgroundLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
+        self._dropped: set[asyncio.Task[Any]] = set()
 
     @property
     def fresh(self) -> bool:
         """Whether nothing runs in this process yet: what belongs to an earlier loop must not be used."""
         return self._loop is None or self._pid != os.getpid()
+
+    def drop(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run to the end without waiting when called on the loop's own thread (the garbage collector may be)."""
+        if self._loop is not None and threading.current_thread() is self._thread:
+            task = self._loop.create_task(coroutine)
+            self._dropped.add(task)
+            task.add_done_callback(self._dropped.discard)
+        else:
+            self.run(coroutine)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run to the end and return the result. Interrupting the caller cancels the coroutine."""

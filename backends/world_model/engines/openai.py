@@ -8,6 +8,7 @@ import json
 import os
 import random
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
@@ -117,7 +118,10 @@ class OpenAIEngine(Engine):
         self._shown_url = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
         self._jitter = random.Random(0)
         self._loop = BackgroundLoop("agentworld-openai")
-        self._connection: _Connection | None = None
+        self._open: list[_Connection] = []
+        """The one connection, once there is one."""
+        # Many users never call `close`; aiohttp would complain of that when the program ends.
+        weakref.finalize(self, _release, self._loop, self._open)
 
     @classmethod
     def parse(cls, text: str, revision: str, options: Mapping[str, Any]) -> OpenAIEngine:
@@ -147,16 +151,14 @@ class OpenAIEngine(Engine):
         return self._loop.run(self._wave(requests)) if requests else []
 
     def close(self) -> None:
-        if not self._loop.fresh and self._connection is not None:
-            self._loop.run(_close(self._connection))
-        self._connection = None
+        _release(self._loop, self._open)
         self._loop.close()
 
     async def _wave(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
         # Decided on the loop's own thread: several callers may be the first one, and a forked child has another loop.
-        connection = self._connection
-        if connection is None or connection.loop is not asyncio.get_running_loop():
-            connection = self._connection = self._connect()
+        if not self._open or self._open[0].loop is not asyncio.get_running_loop():
+            self._open[:] = [self._connect()]
+        connection = self._open[0]
         return list(await asyncio.gather(*(self._answer(connection, request) for request in requests)))
 
     def _connect(self) -> _Connection:
@@ -306,6 +308,13 @@ async def _read(response: Any) -> bytes:
             raise ProviderError(f"The server's answer is longer than {MAX_BODY} bytes.")
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _release(loop: BackgroundLoop, connections: list[_Connection]) -> None:
+    """Close what is open in this process. Idempotent."""
+    if connections and not loop.fresh:
+        loop.drop(_close(connections[0]))
+    connections.clear()
 
 
 async def _close(connection: _Connection) -> None:
