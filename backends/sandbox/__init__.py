@@ -9,6 +9,7 @@ from agentworld_envs.backends.sandbox.config import (
     sandbox_config,
 )
 from agentworld_envs.backends.sandbox.leases import sweep
+from agentworld_envs.backends.sandbox.pool import Pool
 
 __all__ = [
     "Bound",
@@ -16,6 +17,7 @@ __all__ = [
     "Limits",
     "LocalConfig",
     "NamespaceConfig",
+    "Pool",
     "Provider",
     "Sandbox",
     "SandboxConfig",

@@ -141,7 +141,7 @@ class Sandbox(abc.ABC):
             timeout_s: seconds until it is stopped with all that it started.
             env: variables on top of the sandbox's own.
             cwd: where it runs; the sandbox's home when not given.
-            stdin: what it can read.
+            stdin: what it can read, at most 1 MiB.
 
         Raises:
             SandboxDead: the sandbox is gone.

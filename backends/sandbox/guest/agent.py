@@ -16,7 +16,7 @@ from agentworld_envs.backends.sandbox.guest import files, frames
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.guard import Guard
 from agentworld_envs.backends.sandbox.guest.processes import Reaper, become_reaper
-from agentworld_envs.backends.sandbox.guest.runner import Busy, Runner
+from agentworld_envs.backends.sandbox.guest.runner import Busy, NoShell, Runner
 
 _IGNORED = ("SIGPIPE", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGTTOU")
 
@@ -90,6 +90,8 @@ class Agent:
             return self._handle(frame)
         except Busy as error:
             return _error(frame.id, "busy", str(error))
+        except NoShell as error:
+            return _error(frame.id, "session", str(error))
         except files.Refused as error:
             return _error(frame.id, "refused", str(error))
         except (KeyError, TypeError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
@@ -19,8 +20,15 @@ from agentworld_envs.backends.sandbox.guest.shell import Forged, Shell
 from agentworld_envs.backends.sandbox.guest.terminal import Terminal
 
 
+_MOST_STDIN = 2**20
+
+
 class Busy(Exception):
     """A command is running; one at a time."""
+
+
+class NoShell(Exception):
+    """No shell can be started."""
 
 
 class Runner:
@@ -53,7 +61,7 @@ class Runner:
         return None if self._shell is None else self._shell.pid
 
     def begin(self, frame: Frame) -> Frame | None:
-        """Start a request. Raises Busy and OSError."""
+        """Start a request. Raises Busy, NoShell and OSError."""
         if self.job is not None or self._screen is not None:
             raise Busy("another command is still running")
         self._guard.begin()
@@ -82,7 +90,10 @@ class Runner:
                 self._shell = self._new_shell()
             except OSError:  # most likely its own leftovers hold all processes that it may have
                 self._reaper.kill_all(lambda _: True)
-                self._shell = self._new_shell()
+                try:
+                    self._shell = self._new_shell()
+                except OSError as error:
+                    raise NoShell(f"No shell can be started: {error}") from error
             for fd in self._shell.fds:
                 self._poll.register(fd, select.POLLIN)
         return self._shell
@@ -100,15 +111,10 @@ class Runner:
 
     def _begin_program(self, frame: Frame) -> Frame | None:
         header = frame.header
+        stdin = _filled_pipe(frame.blob) if frame.blob else os.open(os.devnull, os.O_RDONLY)
         out, out_end = os.pipe()
         err, err_end = os.pipe()
-        stdin = os.memfd_create("stdin") if frame.blob else os.open(os.devnull, os.O_RDONLY)
         try:
-            view = memoryview(frame.blob)
-            while view:
-                view = view[os.write(stdin, view) :]
-            if frame.blob:
-                os.lseek(stdin, 0, os.SEEK_SET)
             for fd in (out, err):
                 os.set_blocking(fd, False)
             actions = [(spawn.DUP2, stdin, 0), (spawn.DUP2, out_end, 1), (spawn.DUP2, err_end, 2)]
@@ -266,3 +272,22 @@ class Runner:
         if terminal.ended:
             send([process for process in below_me() if process.pid == terminal.pid], signal.SIGKILL)
         return Frame(Kind.OK, request, {"new": new, "ended": terminal.ended}, terminal.take())
+
+
+def _filled_pipe(data: bytes) -> int:
+    """A pipe that holds all of `data`. Raises ValueError when no pipe of an ordinary user can."""
+    if len(data) > _MOST_STDIN:
+        raise ValueError(f"standard input may have at most {_MOST_STDIN} bytes, got {len(data)}; write a file")
+    readable, writable = os.pipe()
+    try:
+        if len(data) > 2**12:
+            fcntl.fcntl(writable, fcntl.F_SETPIPE_SZ, len(data))
+        os.set_blocking(writable, False)
+        if os.write(writable, data) != len(data):
+            raise ValueError("the pipe for standard input is too small; write a file")
+    except BaseException:
+        os.close(readable)
+        raise
+    finally:
+        os.close(writable)
+    return readable

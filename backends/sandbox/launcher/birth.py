@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import struct
 from typing import NoReturn
 
@@ -71,23 +72,24 @@ def _first(plan: Plan, stream: int, told: int) -> NoReturn:
         syscalls.die_with_parent()
         if plan.cgroups is not None:
             plan.cgroups.join(plan.group)
+        myself = os.pidfd_open(os.getpid())
         syscalls.unshare(_NAMESPACES)
-        gone, alive = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.close(alive)
             os.close(told)
-            _second(plan, stream, gone)
+            _second(plan, stream, myself)
         os.write(told, _PID.pack(pid))
     except BaseException as error:  # noqa: BLE001 - a forked child may not return into the zygote's code
         _report(stream, error)
     os._exit(0)
 
 
-def _second(plan: Plan, stream: int, gone: int) -> NoReturn:
+def _second(plan: Plan, stream: int, parent: int) -> NoReturn:
     """The first process of the new namespaces. Becomes the agent without an exec: nothing has to be found or loaded."""
     try:
-        os.read(gone, 1)  # ends with the process in between; the zygote is the parent from then on
+        # Readable once the process in between is gone for good and the zygote is the parent. (Its descriptors are
+        # closed earlier; to ask for a signal then would be to be killed by its end.)
+        select.select([parent], [], [])
         syscalls.die_with_parent()
         text = agent.text_file()
         rootfs.assemble(plan.area, plan.lowers, plan.spec, plan.owner, user_xattr=not plan.owner)
@@ -96,8 +98,10 @@ def _second(plan: Plan, stream: int, gone: int) -> NoReturn:
     except BaseException as error:  # noqa: BLE001 - as above
         _report(stream, error)
         os._exit(1)
-    with contextlib.suppress(BaseException):
+    try:
         agent.main(_STREAM, _STREAM + 1)
+    except BaseException as error:  # noqa: BLE001 - as above
+        _report(_STREAM, error)
     os._exit(0)
 
 

@@ -6,28 +6,29 @@ Nothing of it can be seen from outside, and the kernel takes it away when the zy
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 
-from agentworld_envs.backends.sandbox.launcher import rootfs, syscalls
+from agentworld_envs.backends.sandbox.launcher import layers, rootfs, syscalls
 from agentworld_envs.backends.sandbox.launcher.spec import Spec
 from agentworld_envs.backends.sandbox.launcher.syscalls import NODEV, NOSUID
 
 _PLACES = ("/sys/kernel", "/mnt", "/media", "/srv")
 """Folders that exist everywhere and that no sandbox needs; covering one concerns nobody outside of the namespace."""
-_COPY_TIMEOUT_S = 60.0
 
 
 class Store:
     """One file system in memory for each sandbox (its writable area) and for each frozen layer."""
 
-    def __init__(self) -> None:
-        """Set it up. The process has to be in a mount namespace of its own. Raises OSError."""
+    def __init__(self, user_xattr: bool) -> None:
+        """Set it up. The process has to be in a mount namespace of its own. Raises OSError.
+
+        Args:
+            user_xattr: as for `rootfs.assemble`.
+        """
+        self._user_xattr = user_xattr
         self.base = next(place for place in _PLACES if os.path.isdir(place))
         syscalls.mount("tmpfs", self.base, "tmpfs", NOSUID | NODEV, "size=16m,mode=755")
         self._next = 0
         self._skeletons: dict[tuple[int, str], str] = {}
-        self._users: dict[int, int] = {}
 
     def _new(self, disk: int, inodes: int) -> int:
         self._next += 1
@@ -41,14 +42,12 @@ class Store:
         """The folder of an area."""
         return f"{self.base}/{number}"
 
-    def new_area(self, spec: Spec, owner: int) -> int:
+    def new_area(self, spec: Spec) -> int:
         """An empty writable area; its size and its number of files are bounded."""
         number = self._new(spec.disk, spec.inodes)
         for name in ("upper", "work", "root", "shm"):
             os.mkdir(f"{self.path(number)}/{name}")
         os.chmod(f"{self.path(number)}/shm", 0o1777)
-        if spec.uid == 0 and owner:
-            os.chown(f"{self.path(number)}/upper", owner, owner)
         return number
 
     def lowers(self, spec: Spec) -> list[str]:
@@ -75,15 +74,24 @@ class Store:
         """
         layer = self._new(disk, inodes)
         try:
-            _copy(f"{self.path(number)}/upper", self.path(layer))
+            layers.copy(f"{self.path(number)}/upper", f"{self.path(layer)}/upper")
         except BaseException:
             self.drop(layer)
             raise
         return layer
 
-    def flatten(self, layers: list[int], disk: int, inodes: int) -> int:
-        """One layer in place of many, the newest first. Raises as `copy` does."""
-        raise NotImplementedError
+    def flatten(self, numbers: list[int], disk: int, inodes: int) -> int:
+        """One layer in place of many, the newest first. It may be as large as all of them. Raises as `copy` does."""
+        layer = self._new(disk * len(numbers), inodes * len(numbers))
+        view = f"{self.path(layer)}/view"
+        try:
+            os.mkdir(view)
+            folders = [f"{self.path(number)}/upper" for number in numbers]
+            layers.merge(folders, f"{self.path(layer)}/upper", view, self._user_xattr)
+        except BaseException:
+            self.drop(layer)
+            raise
+        return layer
 
     def drop(self, number: int) -> None:
         """Forget an area or a layer. The memory is free once no sandbox uses it any more."""
@@ -91,19 +99,3 @@ class Store:
         syscalls.unmount(path)
         os.rmdir(path)
 
-
-def _copy(source: str, target: str) -> None:
-    program = shutil.which("cp", path="/usr/bin:/bin")
-    if program is None:
-        raise FileNotFoundError(2, "cp is needed to copy a layer", "cp")
-    try:
-        subprocess.run(
-            [program, "-a", "--sparse=never", source, target],
-            check=True,
-            timeout=_COPY_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-    except subprocess.SubprocessError as error:
-        raise OSError(5, f"cannot copy a layer: {error}") from error
