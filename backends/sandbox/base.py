@@ -59,7 +59,7 @@ class CommandResult:
     output_exceeded: bool = False
     """Whether it was stopped because it wrote more than `Limits.output_limit`."""
     out_of_memory: bool = False
-    """Whether one of its processes was killed for memory. Only told where the agent watches memory itself."""
+    """Whether one of its processes was killed by the agent because all together used too much memory."""
     shell_restarted: bool = False
     """Whether the shell ended with this command. The next one runs in a new shell: variables are lost, files stay."""
     duration_s: float = 0.0

@@ -26,7 +26,9 @@ def namespace_bounds(facts: dict[str, Any], config: NamespaceConfig) -> list[Bou
     memory = f"{limits.memory_mb} MiB of processes"
     if "memory" in groups:
         total = limits.memory_mb + limits.disk_mb
-        memory_bound = Bound("memory", True, f"control group: {memory} and files together at most {total} MiB")
+        memory_bound = Bound(
+            "memory", True, f"{memory}, looked at every 20 ms; with files at most {total} MiB: control group"
+        )
     else:
         memory_bound = Bound(
             "memory",

@@ -44,7 +44,7 @@ class Connection:
 
         Raises:
             SandboxDead: the guest is gone, silent, or does not keep to the protocol.
-            SandboxRefused: the guest says that it cannot be done.
+            SandboxRefused: the guest says that it cannot be done, or it does not fit into one request.
             SessionLost: no shell can be started in it.
         """
         if os.getpid() != self._owner:
@@ -54,7 +54,11 @@ class Connection:
                 raise SandboxDead(self._dead)
             self._last += 1
             try:
-                answer = self._exchange(Frame(kind, self._last, header, blob), time.monotonic() + timeout_s)
+                data = encode(Frame(kind, self._last, header, blob))
+            except FrameError as error:
+                raise SandboxRefused(f"That is too much at once: {error}.") from error
+            try:
+                answer = self._exchange(self._last, data, time.monotonic() + timeout_s)
             except TimeoutError:
                 raise self._die(f"The sandbox did not answer within {timeout_s:.1f} s.") from None
             except (OSError, EOFError) as error:
@@ -71,12 +75,12 @@ class Connection:
         self._close()
         return SandboxDead(why)
 
-    def _exchange(self, frame: Frame, deadline: float) -> Frame:
-        self._send(encode(frame), deadline)
+    def _exchange(self, number: int, data: bytes, deadline: float) -> Frame:
+        self._send(data, deadline)
         while True:
             while self._answers:
                 answer = self._answers.pop(0)
-                if answer.id == frame.id:
+                if answer.id == number:
                     return answer
                 if answer.id == 0:  # it failed before it could be asked anything
                     raise EOFError(str(answer.header.get("message", ""))[:500])

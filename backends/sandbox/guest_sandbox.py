@@ -34,19 +34,19 @@ _PROMPT = r"\u@\h:\w\$ "
 class GuestSandbox(Sandbox):
     """A sandbox that is reached over a connection. Subclasses know how to end the machine and how to copy it."""
 
-    def __init__(self, connection: Connection, settings: SandboxSettings, *, home: str, watch_memory: bool) -> None:
-        """Greet the agent. `open` has to be called before anything else.
+    def __init__(self, connection: Connection, settings: SandboxSettings, *, home: str, give_way: bool = False) -> None:
+        """Take over a connection. `open` has to be called before anything else.
 
         Args:
             connection: to the agent.
             settings: limits and environment.
             home: where commands start.
-            watch_memory: whether the agent has to keep the limit of memory, because the kernel does not.
+            give_way: whether a control group gives the sandbox its share of the processor (`spawn.Rights`).
         """
         self._connection = connection
         self._settings = settings
         self._home = home
-        self._watch_memory = watch_memory
+        self._give_way = give_way
         self._drawn: Screen | None = None
 
     def open(self) -> None:
@@ -56,7 +56,8 @@ class GuestSandbox(Sandbox):
             "env": self._settings.environment(),
             "home": self._home,
             "cpu_seconds": limits.cpu_seconds,
-            "memory_limit": limits.memory_mb * 2**20 if self._watch_memory else 0,
+            "give_way": self._give_way,
+            "memory_limit": limits.memory_mb * 2**20,
         }
         self._ask(Kind.HELLO, header, timeout_s=START_TIMEOUT_S)
 

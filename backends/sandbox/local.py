@@ -28,7 +28,7 @@ class LocalSandbox(GuestSandbox):
 
     def __init__(self, config: LocalConfig, connection: Connection, process: subprocess.Popen[bytes], home: str) -> None:
         """Use `LocalProvider.start`."""
-        super().__init__(connection, config, home=home, watch_memory=True)
+        super().__init__(connection, config, home=home)
         self._process = process
         self._temporary = home if not config.home else None
         self._ending = threading.Lock()

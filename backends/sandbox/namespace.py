@@ -57,6 +57,11 @@ class Zygote:
             self.close()
             raise
 
+    @property
+    def process_id(self) -> int:
+        """Its pid. All sandboxes are processes below it."""
+        return self._process.pid
+
     def _ask(self, request: dict[str, Any], fd: int | None = None) -> dict[str, Any]:
         if os.getpid() != self._owner:
             raise SandboxError("Sandboxes belong to the process that started them, not to a forked child of that.")
@@ -156,11 +161,12 @@ class NamespaceSandbox(GuestSandbox):
     """One sandbox of namespaces."""
 
     def __init__(
-        self, provider: NamespaceProvider, number: int, connection: Connection, layers: list[int], watch_memory: bool
+        self, provider: NamespaceProvider, number: int, connection: Connection, layers: list[int]
     ) -> None:
         """Use `NamespaceProvider.start`."""
         config = provider.config
-        super().__init__(connection, config, home=config.home, watch_memory=watch_memory)
+        give_way = "cpu" in provider.zygote.facts["controllers"] and config.limits.cpus > 0
+        super().__init__(connection, config, home=config.home, give_way=give_way)
         self._provider = provider
         self._number = number
         self._layers = layers
@@ -301,8 +307,7 @@ class NamespaceProvider(Provider):
         except BaseException:
             self.layers.give(layers)
             raise
-        watch = "memory" not in zygote.facts["controllers"]
-        sandbox = NamespaceSandbox(self, number, Connection(stream), layers, watch)
+        sandbox = NamespaceSandbox(self, number, Connection(stream), layers)
         with self._lock:
             self._living.add(sandbox)
         try:

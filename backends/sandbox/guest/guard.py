@@ -1,5 +1,8 @@
-"""`Guard`: keeps the memory of all processes together below a limit where no control group does, and can hold them
-still for a snapshot."""
+"""`Guard`: keeps the memory of all processes together below a limit, and can hold them still for a snapshot.
+
+A control group, where there is one, is the harder bound; but at its limit the kernel first throws away the pages of
+programs and reads them again and again, so that everything crawls. This looks earlier, and can say that it was memory.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import signal
 import time
 
 from agentworld_envs.backends.sandbox.guest.job import Job
-from agentworld_envs.backends.sandbox.guest.processes import Reaper, below_me, send
+from agentworld_envs.backends.sandbox.guest.processes import Process, Reaper, below_me, own_memory, send
 
 _EVERY_S = 0.02
 _QUIET_WITHIN_S = 0.2
@@ -23,7 +26,7 @@ class Guard:
         self._frozen: list[int] = []
 
     def configure(self, limit: int) -> None:
-        """Set the limit in bytes of resident memory; 0 when the kernel keeps it."""
+        """Set the limit in bytes of memory; 0 for none."""
         self._limit = limit
 
     def begin(self) -> None:
@@ -41,13 +44,17 @@ class Guard:
             return
         processes = below_me()
         busy = job is not None or any(process.pid != shell for process in processes)
-        while processes and sum(process.memory for process in processes) > self._limit:
-            largest = max(processes, key=lambda process: process.memory)
+        if sum(process.memory for process in processes) > self._limit:  # counts shared pages more than once
+            self._relieve({process: own_memory(process) for process in processes}, job)
+        self._next = time.monotonic() + _EVERY_S if busy else None
+
+    def _relieve(self, used: dict[Process, int], job: Job | None) -> None:
+        while used and sum(used.values()) > self._limit:
+            largest = max(used, key=lambda process: used[process])
             send([largest], signal.SIGKILL)
-            processes.remove(largest)
+            del used[largest]
             if job is not None:
                 job.facts["out_of_memory"] = True
-        self._next = time.monotonic() + _EVERY_S if busy else None
 
     def freeze(self) -> bool:
         """Stop all processes. Gives whether they have come to rest (one may be stuck in the kernel)."""

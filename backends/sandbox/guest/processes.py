@@ -73,6 +73,17 @@ def below_me() -> list[Process]:
     return tree
 
 
+def own_memory(process: Process) -> int:
+    """Bytes of memory that a process is to blame for: shared pages are divided among those that share them."""
+    kinds = (b"Pss_Anon:", b"Pss_Shmem:")
+    try:
+        with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
+            found = [int(line.split()[1]) * 1024 for line in file if line.startswith(kinds)]
+    except OSError:
+        return process.memory
+    return sum(found) if found else process.memory
+
+
 def send(processes: Iterable[Process], number: int) -> None:
     """Send one signal to many; those that are gone already do not matter."""
     for process in processes:
@@ -112,18 +123,28 @@ class Reaper:
     def kill_all(self, chosen: Callable[[Process], bool], limit_s: float = 1.0) -> bool:
         """Kill every descendant that is `chosen`, also those that appear meanwhile.
 
-        All are stopped before any is killed, so that none can watch the others die and start new ones.
+        All are stopped before any is killed, so that none can watch the others die and start new ones. The first
+        process of a namespace can stop all others at once: even a fork that is under way waits for the signal.
 
         Returns:
             Whether none is left.
         """
         end = time.monotonic() + limit_s
-        while True:
-            living = [process for process in below_me() if chosen(process)]
-            if not living:
-                return True
-            if time.monotonic() > end:
-                return False
-            send(living, signal.SIGSTOP)
-            send(living, signal.SIGKILL)
-            self.reap()
+        spared: list[Process] = []
+        if os.getpid() == 1:
+            spared = [process for process in below_me() if not process.stopped and not chosen(process)]
+            with contextlib.suppress(OSError):
+                os.kill(-1, signal.SIGSTOP)
+        try:
+            while True:
+                living = [process for process in below_me() if chosen(process)]
+                if not living:
+                    self.reap()  # the dead count as processes until then
+                    return True
+                if time.monotonic() > end:
+                    return False
+                send(living, signal.SIGSTOP)
+                send(living, signal.SIGKILL)
+                self.reap()
+        finally:
+            send(spared, signal.SIGCONT)

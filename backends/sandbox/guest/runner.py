@@ -41,7 +41,7 @@ class Runner:
         self._guard = guard
         self._env: dict[str, str] = {}
         self._home = "/"
-        self._cpu_seconds = 0
+        self._rights = spawn.Rights()
         self._shell: Shell | None = None
         self._cwd: str | None = None
         self._terminal: Terminal | None = None
@@ -50,10 +50,10 @@ class Runner:
         self.job: Job | None = None
 
     def configure(self, header: dict[str, Any]) -> None:
-        """Take the session's settings: `env`, `home` (where it starts) and `cpu_seconds` of each process."""
+        """Take the session's settings: `env`, `home` (where it starts) and those of `spawn.Rights`."""
         self._env = {str(name): str(value) for name, value in header["env"].items()}
         self._home = str(header["home"])
-        self._cpu_seconds = int(header.get("cpu_seconds", 0))
+        self._rights = spawn.Rights(int(header.get("cpu_seconds", 0)), bool(header.get("give_way")))
 
     @property
     def shell_pid(self) -> int | None:
@@ -99,7 +99,7 @@ class Runner:
         return self._shell
 
     def _new_shell(self) -> Shell:
-        return Shell(self._reaper, self._text, self._env, self._cwd or self._home, self._cpu_seconds)
+        return Shell(self._reaper, self._text, self._env, self._cwd or self._home, self._rights)
 
     def _drop_shell(self) -> None:
         if self._shell is not None:
@@ -119,7 +119,7 @@ class Runner:
                 os.set_blocking(fd, False)
             actions = [(spawn.DUP2, stdin, 0), (spawn.DUP2, out_end, 1), (spawn.DUP2, err_end, 2)]
             env = {**self._env, **header.get("env", {})}
-            pid = spawn.start(header["argv"], actions, env, header.get("cwd") or self._home, self._cpu_seconds)
+            pid = spawn.start(header["argv"], actions, env, header.get("cwd") or self._home, self._rights)
         except OSError as error:
             os.close(out)
             os.close(err)
@@ -142,7 +142,7 @@ class Runner:
             self._close_terminal()
             env = {**self._env, **header["env"]}
             self._terminal = Terminal(
-                self._reaper, int(header["rows"]), int(header["columns"]), env, self._home, self._cpu_seconds
+                self._reaper, int(header["rows"]), int(header["columns"]), env, self._home, self._rights
             )
             self._poll.register(self._terminal.master, select.POLLIN)
         assert self._terminal is not None

@@ -36,7 +36,7 @@ while IFS= builtin read -r -d '' -u {_GO} __aw_go; do
 done
 """
 _UNWIND_EVERY_S = 0.02
-_UNWIND_FOR_S = 1.0
+_UNWIND_FOR_S = 0.5
 _NONCE_BYTES = 12
 
 
@@ -47,7 +47,7 @@ class Forged(Exception):
 class Shell:
     """A running bash. Close it when it died or when it is not to be trusted any more."""
 
-    def __init__(self, reaper: Reaper, text: int, env: Mapping[str, str], cwd: str, cpu_seconds: int) -> None:
+    def __init__(self, reaper: Reaper, text: int, env: Mapping[str, str], cwd: str, rights: spawn.Rights) -> None:
         """Start it.
 
         Args:
@@ -55,7 +55,7 @@ class Shell:
             text: descriptor of the anonymous file for the commands.
             env: its environment.
             cwd: where it starts.
-            cpu_seconds: CPU time of each of its processes, 0 for no limit.
+            rights: its limits.
 
         Raises:
             OSError: bash cannot be started.
@@ -74,7 +74,7 @@ class Shell:
             pairs = {go: _GO, status: _STATUS, readable: _TEXT, out: _OUT, err: _ERR}
             actions = [spawn.stdin_null(), (spawn.OPEN, 1, "/dev/null", os.O_WRONLY, 0), (spawn.DUP2, 1, 2)]
             actions += [(spawn.DUP2, fd, target) for fd, target in pairs.items()]
-            self.pid = spawn.start(["bash", "--norc", "--noprofile", "-c", _DRIVER], actions, env, cwd, cpu_seconds)
+            self.pid = spawn.start(["bash", "--norc", "--noprofile", "-c", _DRIVER], actions, env, cwd, rights)
         except BaseException:
             self.close()
             raise

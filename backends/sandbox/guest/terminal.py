@@ -20,7 +20,7 @@ class Terminal:
     """One pseudo-terminal with its shell."""
 
     def __init__(
-        self, reaper: Reaper, rows: int, columns: int, env: Mapping[str, str], cwd: str, cpu_seconds: int
+        self, reaper: Reaper, rows: int, columns: int, env: Mapping[str, str], cwd: str, rights: spawn.Rights
     ) -> None:
         """Open it. Raises OSError when no terminal or no process can be had."""
         self.master, slave = os.openpty()
@@ -32,7 +32,7 @@ class Terminal:
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             # Opened by name and not passed on: a session's first terminal that it opens becomes its own.
             actions = [(spawn.OPEN, 0, os.ttyname(slave), os.O_RDWR, 0), (spawn.DUP2, 0, 1), (spawn.DUP2, 0, 2)]
-            self.pid = spawn.start(["bash", "--norc", "--noprofile", "-i"], actions, env, cwd, cpu_seconds)
+            self.pid = spawn.start(["bash", "--norc", "--noprofile", "-i"], actions, env, cwd, rights)
         except BaseException:
             os.close(self.master)
             raise

@@ -42,13 +42,19 @@ class Sandbox:
             self._pid, self._ready = birth.read_pid(self._ready), None
         return self._pid
 
+    def signal(self) -> None:
+        """Kill it with all its processes, but do not wait."""
+        pid = self.pid()
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def kill(self) -> bool:
         """Kill it with all its processes and wait for their end. Gives whether they ended."""
         pid = self.pid()
         if pid is None:
             return True
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        self.signal()
         fd = os.pidfd_open(pid)
         try:
             waiting = select.poll()
@@ -160,6 +166,8 @@ class Zygote:
 
     def _end(self, number: int, keep: bool) -> dict[str, Any]:
         sandbox = self._sandboxes.pop(number)
+        if self._cgroups is not None:
+            self._cgroups.hurry(sandbox.group)
         ended = sandbox.kill()
         if self._cgroups is not None:
             self._cgroups.remove(sandbox.group)
@@ -169,6 +177,10 @@ class Zygote:
 
     def _end_all(self) -> None:
         """The owner is gone. The files go with this process."""
+        for sandbox in self._sandboxes.values():
+            if self._cgroups is not None:
+                self._cgroups.hurry(sandbox.group)
+            sandbox.signal()
         for sandbox in self._sandboxes.values():
             with contextlib.suppress(OSError):
                 sandbox.kill()
