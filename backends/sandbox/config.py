@@ -41,7 +41,7 @@ class Limits(BaseModel):
     pids: int = Field(default=256, ge=8)
     """Processes and threads at a time."""
     cpus: float = Field(default=1.0, ge=0)
-    """Cores; 0 for no limit. Only control groups know it."""
+    """Cores, at least 0.1; 0 for no limit. Only control groups know it."""
     cpu_seconds: int = Field(default=600, ge=0)
     """CPU seconds of any one process; 0 for no limit."""
     open_files: int = Field(default=1024, ge=256)

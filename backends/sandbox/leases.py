@@ -64,6 +64,12 @@ def _start(pid: int) -> int | None:
         return None
 
 
+def remove_groups(prefix: str) -> None:
+    """Remove control groups of one's own."""
+    for folder in cgroups.find_groups(prefix):
+        cgroups.remove_tree(folder)
+
+
 def sweep() -> list[str]:
     """Remove what provably dead owners left behind, and nothing of anybody else.
 

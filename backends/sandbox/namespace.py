@@ -10,11 +10,10 @@ import socket
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 from agentworld_envs.backends.sandbox import launcher, leases
-from agentworld_envs.backends.sandbox.base import Bound, Provider, Sandbox, Snapshot, Usability
+from agentworld_envs.backends.sandbox.base import Bound, Provider, Snapshot, Usability
 from agentworld_envs.backends.sandbox.bounds import namespace_bounds, why_unusable
 from agentworld_envs.backends.sandbox.config import NamespaceConfig
 from agentworld_envs.backends.sandbox.connection import Connection
@@ -37,6 +36,7 @@ class Zygote:
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
+        self._group = leases.Owner.this_process().group()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         with theirs:
@@ -51,8 +51,7 @@ class Zygote:
             )
         try:
             self._control.settimeout(_START_TIMEOUT_S)
-            group = leases.Owner.this_process().group()
-            self.facts = self._ask({"group": group, "owner": os.getpid()})
+            self.facts = self._ask({"group": self._group, "owner": os.getpid()})
         except BaseException:
             self.close()
             raise
@@ -127,6 +126,8 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._process.returncode != 0:  # it could not tidy up
+            leases.remove_groups(self._group)
 
 
 class Layers:
@@ -331,8 +332,3 @@ class NamespaceProvider(Provider):
             sandbox._connection.close()
         if zygote is not None:
             zygote.close()
-
-
-def launcher_folder() -> Path:
-    """Where the zygote's code lies."""
-    return Path(launcher.__file__).parent

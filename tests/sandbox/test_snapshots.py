@@ -97,7 +97,7 @@ def test_a_snapshot_of_a_full_sandbox(namespaces: NamespaceProvider, sandbox: Na
 
 
 def test_a_snapshot_while_it_writes(sandbox: NamespaceSandbox) -> None:
-    sandbox.run("(while :; do date >> log; done) & echo")
+    sandbox.run("date > log; (while :; do date >> log; done) & echo")
     for _ in range(3):
         with sandbox.fork() as fork:
             assert fork.run("sort -c log; wc -l < log").exit_code == 0

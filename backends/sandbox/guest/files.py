@@ -109,10 +109,34 @@ def _add(archive: tarfile.TarFile, path: str, name: str, limit: int) -> None:
 
 
 def unpack(path: str, data: bytes) -> None:
-    """Unpack a tar below a folder, which is made. Raises OSError, or Refused for what is no tar or leads out of it."""
+    """Unpack the host's tar below a folder, which is made: files, folders and symbolic links.
+
+    Raises:
+        OSError: it cannot be written.
+        Refused: it is no tar, or a name leads out of the folder.
+    """
     os.makedirs(path, exist_ok=True)
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            archive.extractall(path, filter="data")
+            for info in archive:
+                if info.name.startswith("/") or ".." in info.name.split("/"):
+                    raise Refused(f"{info.name} leads out of the folder")
+                _unpack_one(archive, info, os.path.join(path, info.name))
     except tarfile.TarError as error:
         raise Refused(f"not a tar archive: {error}") from error
+
+
+def _unpack_one(archive: tarfile.TarFile, info: tarfile.TarInfo, place: str) -> None:
+    if info.isdir():
+        os.makedirs(place, exist_ok=True)
+        os.chmod(place, info.mode & 0o777 | 0o700)
+        return
+    if os.path.lexists(place):
+        os.unlink(place)
+    if info.issym():
+        os.symlink(info.linkname, place)
+        return
+    content = archive.extractfile(info)  # a hard link gives the bytes of what it is linked to
+    if content is not None:
+        write(place, content.read(), append=False, mode=info.mode & 0o777)
+        os.utime(place, (info.mtime, info.mtime))

@@ -41,10 +41,12 @@ class Job:
         """Why it was stopped: `timeout`, `output`, or nothing."""
         self.facts: dict[str, Any] = {}
 
-    def pump(self) -> None:
-        """Take the output that is there."""
+    def pump(self) -> int:
+        """Take the output that is there; gives its number of bytes."""
+        before = self.out.total + self.err.total
         self.out.pump()
         self.err.pump()
+        return self.out.total + self.err.total - before
 
     def overdue(self) -> str:
         """Why this has to be stopped now, if at all."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _CLK_TCK = os.sysconf("SC_CLK_TCK")
+_DYING_S = 0.0005
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -146,5 +147,6 @@ class Reaper:
                 send(living, signal.SIGSTOP)
                 send(living, signal.SIGKILL)
                 self.reap()
+                time.sleep(_DYING_S)  # to die takes time on the processor, which this loop would keep from them
         finally:
             send(spared, signal.SIGCONT)

@@ -21,6 +21,8 @@ from agentworld_envs.backends.sandbox.guest.terminal import Terminal
 
 
 _MOST_STDIN = 2**20
+_LITTLE = 2**12
+_DEAF_S = 0.001
 
 
 class Busy(Exception):
@@ -47,6 +49,7 @@ class Runner:
         self._terminal: Terminal | None = None
         self._screen: tuple[int, float, float, bool] | None = None  # request, end, settle time, new terminal
         self._screen_end = 0.0
+        self._deaf_until: float | None = None
         self.job: Job | None = None
 
     def configure(self, header: dict[str, Any]) -> None:
@@ -162,9 +165,27 @@ class Runner:
     def wakeup(self) -> float | None:
         """When `progress` has to be called although nothing happened."""
         times = [] if self.job is None else [self.job.deadline]
+        if self._deaf_until is not None:
+            times.append(self._deaf_until)
         if self._screen is not None:
             times.append(self._screen_end)
         return min(times, default=None)
+
+    def _pump(self, job: Job) -> None:
+        """Take output. After a little of it do not listen for a moment: a loop that prints line by line would wake
+        the agent for each, and wait for it."""
+        moved = job.pump()
+        if self._deaf_until is not None and time.monotonic() >= self._deaf_until:
+            self._listen(job, select.POLLIN)
+            self._deaf_until = None
+        elif 0 < moved < _LITTLE and self._deaf_until is None:
+            self._listen(job, 0)
+            self._deaf_until = time.monotonic() + _DEAF_S
+
+    def _listen(self, job: Job, events: int) -> None:
+        for capture in (job.out, job.err):
+            with contextlib.suppress(OSError):  # one that ended is not listened to any more
+                self._poll.modify(capture.fd, events)
 
     def progress(self) -> list[Frame]:
         """Move output, look at the clock; gives the answers that are due."""
@@ -172,6 +193,9 @@ class Runner:
         if self.job is not None:
             answer = self._progress_in_shell(self.job) if self.job.in_shell else self._progress_program(self.job)
             if answer is not None:
+                if self._deaf_until is not None:
+                    self._listen(self.job, select.POLLIN)
+                    self._deaf_until = None
                 self.job = None
                 answers.append(answer)
         if self._shell is not None and self.job is None:
@@ -202,7 +226,7 @@ class Runner:
     def _progress_in_shell(self, job: Job) -> Frame | None:
         shell = self._shell
         assert shell is not None
-        job.pump()
+        self._pump(job)
         try:
             code = shell.code()
         except Forged:
@@ -231,7 +255,7 @@ class Runner:
         return self._report(job, 0)
 
     def _progress_program(self, job: Job) -> Frame | None:
-        job.pump()
+        self._pump(job)
         code = self._reaper.code(job.pid)
         if code is None:
             job.stopped = job.overdue()

@@ -122,7 +122,7 @@ class Shell:
         except OSError:
             return None
 
-    def interrupt(self, reaper: Reaper, since: int, pump: Callable[[], None]) -> bool:
+    def interrupt(self, reaper: Reaper, since: int, pump: Callable[[], object]) -> bool:
         """End the running command and all that it started, but not the shell.
 
         Every signal unwinds bash by one function or sourced file, also out of loops of builtins.

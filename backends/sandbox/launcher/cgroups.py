@@ -90,7 +90,7 @@ class Cgroups:
                 try:
                     _write(f"{folder}/{file}", value)
                 except FileNotFoundError:
-                    if "sw" not in file:  # a kernel that does not count swap
+                    if "swap" not in file and "memsw" not in file:  # a kernel that does not count swap
                         raise
 
     def _settings(self, controller: str, spec: Spec) -> list[tuple[str, str]]:
@@ -101,7 +101,9 @@ class Cgroups:
         if controller == "cpu":
             if not quota:
                 return []
-            return [("cpu.max", f"{quota} {_PERIOD_US}")] if self._unified else [("cpu.cfs_quota_us", str(quota))]
+            if self._unified:
+                return [("cpu.max", f"{quota} {_PERIOD_US}")]
+            return [("cpu.cfs_period_us", str(_PERIOD_US)), ("cpu.cfs_quota_us", str(quota))]
         if self._unified:
             return [("memory.max", str(memory)), ("memory.swap.max", str(spec.swap))]
         return [
