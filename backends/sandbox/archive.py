@@ -64,7 +64,7 @@ def unpack(data: bytes, target: Path, limit: int) -> list[str]:
                     (target / name).mkdir(parents=True, exist_ok=True)
                 elif info.issym() and _stays_inside(name, info.linkname):
                     links.append((name, info.linkname))
-                elif info.isreg() and not info.issparse() or info.islnk():
+                elif (info.isreg() and not info.issparse()) or info.islnk():
                     limit -= _write(archive, info, target / name, limit, left_out)
                 else:
                     left_out.append(info.name)

@@ -104,9 +104,7 @@ class Sandbox(abc.ABC):
     """
 
     @abc.abstractmethod
-    def run(
-        self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S, *, merge_stderr: bool = False
-    ) -> CommandResult:
+    def run(self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S, *, merge_stderr: bool = False) -> CommandResult:
         """Run a command in the session's shell, which keeps its folder, variables and functions between commands.
 
         Standard input is empty. At the deadline everything that the command started is killed; the shell lives on.

@@ -50,11 +50,19 @@ def namespace_bounds(facts: dict[str, Any], config: NamespaceConfig) -> list[Bou
         Bound("disk", True, f"{limits.disk_mb} MiB and {limits.inodes} files: size of the file system in memory"),
         Bound("open_files", True, f"{limits.open_files} of each process: RLIMIT_NOFILE"),
         Bound("network", True, "a network namespace with nothing but a loopback interface"),
-        Bound("host_files", True, f"sees {', '.join(facts['host_folders'])} read-only"
-              if config.rootfs == "host" else "sees its root folder, read-only below the writable layer"),
+        Bound(
+            "host_files",
+            True,
+            f"sees {', '.join(facts['host_folders'])} read-only"
+            if config.rootfs == "host"
+            else "sees its root folder, read-only below the writable layer",
+        ),
         Bound("privileges", True, "no capabilities, no new privileges, an unmapped host user"),
-        Bound("system_calls", bool(facts["seccomp"]),
-              "seccomp filter" if facts["seccomp"] else "no filter is known for this processor"),
+        Bound(
+            "system_calls",
+            bool(facts["seccomp"]),
+            "seccomp filter" if facts["seccomp"] else "no filter is known for this processor",
+        ),
     ]
 
 

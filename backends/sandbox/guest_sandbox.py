@@ -64,9 +64,7 @@ class GuestSandbox(Sandbox):
     def _ask(self, kind: Kind, header: dict[str, Any], blob: bytes = b"", *, timeout_s: float) -> Frame:
         return self._connection.ask(kind, header, blob, timeout_s=timeout_s)
 
-    def run(
-        self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S, *, merge_stderr: bool = False
-    ) -> CommandResult:
+    def run(self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S, *, merge_stderr: bool = False) -> CommandResult:
         if "\0" in command:
             raise ValueError("A command cannot have a NUL character in it; no shell can take one.")
         header = {**self._job(timeout_s), "merged": merge_stderr}

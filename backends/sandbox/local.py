@@ -26,7 +26,9 @@ _log = logging.getLogger(__name__)
 class LocalSandbox(GuestSandbox):
     """A shell on this machine."""
 
-    def __init__(self, config: LocalConfig, connection: Connection, process: subprocess.Popen[bytes], home: str) -> None:
+    def __init__(
+        self, config: LocalConfig, connection: Connection, process: subprocess.Popen[bytes], home: str
+    ) -> None:
         """Use `LocalProvider.start`."""
         super().__init__(connection, config, home=home)
         self._process = process
@@ -83,7 +85,7 @@ class LocalProvider(Provider):
             with theirs:
                 process = subprocess.Popen(
                     [sys.executable, "-I", "-S", os.path.dirname(os.path.abspath(guest.__file__))],
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     env={"PATH": os.environ.get("PATH", os.defpath)},

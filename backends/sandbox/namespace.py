@@ -43,7 +43,7 @@ class Zygote:
             folder = os.path.dirname(os.path.abspath(launcher.__file__))
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", folder],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},
@@ -59,7 +59,8 @@ class Zygote:
     @property
     def process_id(self) -> int:
         """Its pid. All sandboxes are processes below it."""
-        return self._process.pid
+        pid: int = self._process.pid
+        return pid
 
     def _ask(self, request: dict[str, Any], fd: int | None = None) -> dict[str, Any]:
         if os.getpid() != self._owner:
@@ -161,9 +162,7 @@ class Layers:
 class NamespaceSandbox(GuestSandbox):
     """One sandbox of namespaces."""
 
-    def __init__(
-        self, provider: NamespaceProvider, number: int, connection: Connection, layers: list[int]
-    ) -> None:
+    def __init__(self, provider: NamespaceProvider, number: int, connection: Connection, layers: list[int]) -> None:
         """Use `NamespaceProvider.start`."""
         config = provider.config
         give_way = "cpu" in provider.zygote.facts["controllers"] and config.limits.cpus > 0

@@ -9,7 +9,14 @@ from agentworld_envs.backends.sandbox import Limits, NamespaceConfig
 from agentworld_envs.backends.sandbox.launcher.cgroups import find_groups
 
 SMALL = Limits(
-    memory_mb=128, disk_mb=32, inodes=2_000, pids=48, cpus=1.0, cpu_seconds=20, output_cap=20_000, output_limit=4_000_000
+    memory_mb=128,
+    disk_mb=32,
+    inodes=2_000,
+    pids=48,
+    cpus=1.0,
+    cpu_seconds=20,
+    output_cap=20_000,
+    output_limit=4_000_000,
 )
 """Bounds that are harmless to the machine that the tests run on, even if all sandboxes reach them."""
 

@@ -109,7 +109,7 @@ def test_what_the_agent_copies(anything: Sandbox, tmp_path: Path) -> None:
     home = anything.run("pwd").stdout.strip()
     anything.run(
         "mkdir t; cd t; mkfifo p; ln -s /etc/passwd out; ln -s f in; echo x > f; chmod 6755 f; ln -s loop loop; "
-        "touch \"$(printf 'bad\\xff')\"; mkdir closed; chmod 0 closed; python3 -c \"import socket; "
+        'touch "$(printf \'bad\\xff\')"; mkdir closed; chmod 0 closed; python3 -c "import socket; '
         "socket.socket(socket.AF_UNIX).bind('s')\"; ln -s ../t/f around; cd .."
     )
     left_out = anything.download(f"{home}/t", tmp_path / "t")

@@ -35,7 +35,7 @@ def test_merged_streams_keep_their_order(anything: Sandbox) -> None:
 
 def test_the_shell_remembers(anything: Sandbox) -> None:
     anything.run("mkdir -p deep/er && cd deep/er; x=5; f() { echo f$x; }; export Y=6; shopt -s extglob")
-    result = anything.run('basename "$PWD"; f; sh -c \'echo $Y\'; shopt extglob')
+    result = anything.run("basename \"$PWD\"; f; sh -c 'echo $Y'; shopt extglob")
     assert result.stdout == "er\nf5\n6\nextglob        \ton\n"
 
 

@@ -46,14 +46,17 @@ BOMBS = {
         "python3 -c 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass'",
         2.0,
     ),
-    "fork with new sessions": ("f(){ setsid -f bash -c \"$(declare -f f); f\"; f; }; f", 2.0),
+    "fork with new sessions": ('f(){ setsid -f bash -c "$(declare -f f); f"; f; }; f', 2.0),
     "memory": ("python3 -c 'x=[]\nwhile True: x.append(bytearray(10<<20))'", 10.0),
     "memory of many": (
         "for i in 1 2 3 4 5 6; do python3 -c 'import time; x=bytearray(60<<20); time.sleep(3)' & done; wait",
         10.0,
     ),
     "memory of the shell": ("x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", 10.0),
-    "shared memory": ("python3 -c 'import mmap\nx=[]\nwhile True: m=mmap.mmap(-1,10<<20); m.write(b\"x\"*(10<<20)); x.append(m)'", 10.0),
+    "shared memory": (
+        "python3 -c 'import mmap\nx=[]\nwhile True: m=mmap.mmap(-1,10<<20); m.write(b\"x\"*(10<<20)); x.append(m)'",
+        10.0,
+    ),
     "anonymous files": (
         "python3 -c 'import os\nf=[]\nwhile True:\n  f.append(os.memfd_create(\"x\")); os.write(f[-1],bytes(5<<20))'",
         10.0,
@@ -61,13 +64,16 @@ BOMBS = {
     "disk": ("head -c 500000000 /dev/zero > /tmp/fill", 10.0),
     "disk in shm": ("head -c 500000000 /dev/zero > /dev/shm/fill", 10.0),
     "sparse file": ("truncate -s 100G /workspace/sparse", 5.0),
-    "many files": ("python3 -c 'for i in range(100000): open(f\"/tmp/f{i}\",\"w\").close()'", 10.0),
-    "deep folders": ("python3 -c 'import os\nfor i in range(5000): os.mkdir(\"d\"); os.chdir(\"d\")'", 10.0),
+    "many files": ('python3 -c \'for i in range(100000): open(f"/tmp/f{i}","w").close()\'', 10.0),
+    "deep folders": ('python3 -c \'import os\nfor i in range(5000): os.mkdir("d"); os.chdir("d")\'', 10.0),
     "descriptors": ("python3 -c 'import os\nwhile True: os.dup(0)'", 5.0),
     "terminals": ("python3 -c 'import os\nwhile True: os.openpty()'", 5.0),
     "CPU": ("for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; wait", 1.0),
     "endless output": ("yes", 10.0),
-    "endless output of the shell": ("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", 10.0),
+    "endless output of the shell": (
+        "while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done",
+        10.0,
+    ),
     "endless errors": ("yes >&2", 10.0),
     "zombies": ("for i in $(seq 500); do (sleep 0.01 &) ; done; wait", 5.0),
 }
@@ -114,7 +120,7 @@ SPITE = {
     "posix": "set -o posix; echo x",
     "job control": "set -m; sleep 100 & echo x",
     "redirected": "exec >/dev/null 2>&1; echo hidden",
-    "all descriptors closed": "for i in $(seq 0 255); do eval \"exec $i>&-\"; done 2>/dev/null; echo a",
+    "all descriptors closed": 'for i in $(seq 0 255); do eval "exec $i>&-"; done 2>/dev/null; echo a',
     "redefined": "printf(){ command echo pwn; }; read(){ return 1; }; trap(){ :; }; echo hi",
     "redefined builtin": "builtin(){ :; }; echo hi",
     "aliases": "shopt -s expand_aliases; alias builtin=false read=false .=false trap=false; echo hi",
@@ -209,7 +215,9 @@ def test_memory_is_bounded_and_said(caged: NamespaceSandbox) -> None:
 def test_the_kernel_counts_the_memory(caged: NamespaceSandbox) -> None:
     peak = Path("/sys/fs/cgroup")  # wherever it is mounted, the group of this sandbox is below the zygote's
     found = [folder for folder, _, files in os.walk(peak) if "memory.limit_in_bytes" in files or "memory.max" in files]
-    ours = [Path(folder) for folder in found if f"agentworld-{os.getpid()}-" in folder and folder.rsplit("/")[-1].isdigit()]
+    ours = [
+        Path(folder) for folder in found if f"agentworld-{os.getpid()}-" in folder and folder.rsplit("/")[-1].isdigit()
+    ]
     assert ours
     for folder in ours:
         file = next(folder.glob("memory.limit_in_bytes"), None) or folder / "memory.max"

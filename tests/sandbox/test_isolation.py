@@ -85,7 +85,9 @@ def test_no_network_but_loopback(sandbox: NamespaceSandbox) -> None:
         )
         assert _python(sandbox, code).split() == ["111", "101", "101"]
     assert _python(sandbox, "import os; print(sorted(os.listdir('/sys')))") == "[]"
-    inside = "import socket as s; l = s.create_server(('127.0.0.1', 0)); s.create_connection(l.getsockname()); print('ok')"
+    inside = (
+        "import socket as s; l = s.create_server(('127.0.0.1', 0)); s.create_connection(l.getsockname()); print('ok')"
+    )
     assert _python(sandbox, inside) == "ok"
 
 
@@ -99,7 +101,9 @@ def test_abstract_sockets_of_the_host_are_not_seen(sandbox: NamespaceSandbox) ->
 
 
 def test_nothing_of_the_host_shows(sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = sandbox.run("ls -A /home /root /work /etc /mnt /srv /opt 2>/dev/null; cat /etc/passwd; ps -A -o args=").stdout
+    seen = sandbox.run(
+        "ls -A /home /root /work /etc /mnt /srv /opt 2>/dev/null; cat /etc/passwd; ps -A -o args="
+    ).stdout
     for secret in (str(Path.home()), os.getcwd(), "pytest", "shadow", "ssh", socket.gethostname()):
         assert secret not in seen or secret == "/root"
     assert sandbox.run("ls /home; ls -A /root | wc -l").stdout == "agent\n0\n"
@@ -116,7 +120,10 @@ def test_descriptors_of_the_host_are_not_passed_on(namespaces: NamespaceProvider
             listed = sandbox.run("ls -l /proc/self/fd/ /proc/$$/fd/").stdout
             assert "secret" not in listed
             assert "socket" not in listed
-            opened = [line.rsplit(" -> ")[0].split()[-1] for line in sandbox.run("ls -l /proc/self/fd/").stdout.splitlines()[1:]]
+            opened = [
+                line.rsplit(" -> ")[0].split()[-1]
+                for line in sandbox.run("ls -l /proc/self/fd/").stdout.splitlines()[1:]
+            ]
             assert set(opened) <= {"0", "1", "2", "3", "202"}
     finally:
         os.close(fd)
@@ -162,6 +169,8 @@ def test_a_root_folder_of_ones_own(tmp_path: Path) -> None:
         (root / program[1:]).chmod(0o755)
     (root / "etc" / "mark").write_text("mine\n")
     with NamespaceProvider(small(rootfs=str(root))) as provider, provider.start() as sandbox:
-        assert sandbox.run("cat /etc/mark; echo x > /workspace/y; cat /workspace/y; pwd").stdout == "mine\nx\n/workspace\n"
+        assert (
+            sandbox.run("cat /etc/mark; echo x > /workspace/y; cat /workspace/y; pwd").stdout == "mine\nx\n/workspace\n"
+        )
         assert sandbox.run("echo x > /etc/mark").exit_code != 0
     assert sorted(os.listdir(root)) == ["bin", "etc", "lib", "lib64", "usr"]

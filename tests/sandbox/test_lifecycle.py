@@ -71,7 +71,7 @@ def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: in
 def test_the_owner_is_killed_while_a_child_holds_its_sockets(namespaces: NamespaceProvider) -> None:
     """A forked worker inherits every socket, so that their other ends do not see the owner's death."""
     code = OWNER.format(path=sys.path, kind="namespace", count=2).replace(
-        'print("busy"', "import os\nif os.fork() == 0: os.setsid(); time.sleep(3); os._exit(0)\nprint(\"busy\""
+        'print("busy"', 'import os\nif os.fork() == 0: os.setsid(); time.sleep(3); os._exit(0)\nprint("busy"'
     )
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None

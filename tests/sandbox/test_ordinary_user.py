@@ -39,7 +39,7 @@ def test_everything_works_without_privileges() -> None:
         f"sys.exit(pytest.main([{str(_HERE)!r}, '-q', '-p', 'no:cacheprovider', '-x', "
         f"'-c', {str(_ROOT / 'pyproject.toml')!r}]))"
     )
-    environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"}
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/var/empty", "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"}
     environment["HYPOTHESIS_STORAGE_DIRECTORY"] = "/tmp/agentworld-hypothesis"
     done = subprocess.run(
         [*drop, python, "-c", code], env=environment, cwd=_ROOT, capture_output=True, text=True, timeout=400

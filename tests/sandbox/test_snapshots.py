@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sandbox.support import small
 
 from agentworld_envs.backends.sandbox.namespace import NamespaceProvider, NamespaceSandbox
 from agentworld_envs.interface import SandboxDead, SandboxError
@@ -13,10 +14,14 @@ def _layers(provider: NamespaceProvider) -> int:
 
 
 def test_a_fork_has_the_files_and_nothing_else(namespaces: NamespaceProvider, sandbox: NamespaceSandbox) -> None:
-    sandbox.run("x=1; echo a > f; mkdir -p d; echo b > d/g; ln -s f l; ln f h; chmod 600 f; touch -d 2001-02-03 f; sleep 100 &")
+    sandbox.run(
+        "x=1; echo a > f; mkdir -p d; echo b > d/g; ln -s f l; ln f h; chmod 600 f; touch -d 2001-02-03 f; sleep 100 &"
+    )
     sandbox.run("mkfifo p; echo t > /tmp/t; echo h > ~/h; printf '\\xff' > \"$(printf 'n\\xff')\"")
     with sandbox.fork() as fork:
-        shown = "ls -l --time-style=full-iso f; cat f d/g l h /tmp/t ~/h; stat -c '%h %F' f p; ls n*; echo $x; pgrep sleep"
+        shown = (
+            "ls -l --time-style=full-iso f; cat f d/g l h /tmp/t ~/h; stat -c '%h %F' f p; ls n*; echo $x; pgrep sleep"
+        )
         assert fork.run(shown).stdout == sandbox.run(shown.replace("; pgrep sleep", "; echo -n")).stdout.replace(
             "\n1\n", "\n\n"
         )
@@ -71,12 +76,9 @@ def test_a_fork_of_a_fork_of_a_fork(namespaces: NamespaceProvider, depth: int) -
     assert _layers(namespaces) == 0
 
 
-def test_a_merged_stack_still_hides_the_root(namespaces: NamespaceProvider) -> None:
+def test_a_merged_stack_still_hides_the_root() -> None:
     """A file of the root file system that was deleted in the oldest layer does not come back."""
-    from agentworld_envs.backends.sandbox.namespace import NamespaceProvider as Provider
-    from sandbox.support import small
-
-    with Provider(small(writable=("/",))) as provider:
+    with NamespaceProvider(small(writable=("/",))) as provider:
         sandbox: NamespaceSandbox = provider.start()
         if sandbox.run("rm /etc/shells").exit_code != 0:
             pytest.skip("the user may not write there")

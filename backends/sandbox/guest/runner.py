@@ -19,7 +19,6 @@ from agentworld_envs.backends.sandbox.guest.processes import Reaper, below_me, s
 from agentworld_envs.backends.sandbox.guest.shell import Forged, Shell
 from agentworld_envs.backends.sandbox.guest.terminal import Terminal
 
-
 _MOST_STDIN = 2**20
 _LITTLE = 2**12
 _DEAF_S = 0.001

@@ -72,7 +72,11 @@ class Shell:
             for fd in self.fds:
                 os.set_blocking(fd, False)
             pairs = {go: _GO, status: _STATUS, readable: _TEXT, out: _OUT, err: _ERR}
-            actions = [spawn.stdin_null(), (spawn.OPEN, 1, "/dev/null", os.O_WRONLY, 0), (spawn.DUP2, 1, 2)]
+            actions: list[spawn.Action] = [
+                spawn.stdin_null(),
+                (spawn.OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+                (spawn.DUP2, 1, 2),
+            ]
             actions += [(spawn.DUP2, fd, target) for fd, target in pairs.items()]
             self.pid = spawn.start(["bash", "--norc", "--noprofile", "-c", _DRIVER], actions, env, cwd, rights)
         except BaseException:

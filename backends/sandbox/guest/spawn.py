@@ -9,8 +9,9 @@ import resource
 import shutil
 import signal
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Tuple, Union  # noqa: UP035
 
+Action = Tuple[Union[int, str], ...]  # noqa: UP006, UP007 - also read by the older Pythons of container images
 OPEN, DUP2 = os.POSIX_SPAWN_OPEN, os.POSIX_SPAWN_DUP2
 _SIGNALS = sorted(set(range(1, signal.NSIG)) - {signal.SIGKILL, signal.SIGSTOP, 32, 33})
 
@@ -30,9 +31,7 @@ class Rights(NamedTuple):
     clock. Only where a control group gives the sandbox its share: otherwise all the host would go first."""
 
 
-def start(
-    argv: Sequence[str], actions: Sequence[tuple[int, ...]], env: Mapping[str, str], cwd: str, rights: Rights
-) -> int:
+def start(argv: Sequence[str], actions: Sequence[Action], env: Mapping[str, str], cwd: str, rights: Rights) -> int:
     """Start a program in its own session with default signals.
 
     Args:

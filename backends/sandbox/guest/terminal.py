@@ -31,7 +31,11 @@ class Terminal:
             os.set_blocking(self.master, False)
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             # Opened by name and not passed on: a session's first terminal that it opens becomes its own.
-            actions = [(spawn.OPEN, 0, os.ttyname(slave), os.O_RDWR, 0), (spawn.DUP2, 0, 1), (spawn.DUP2, 0, 2)]
+            actions: list[spawn.Action] = [
+                (spawn.OPEN, 0, os.ttyname(slave), os.O_RDWR, 0),
+                (spawn.DUP2, 0, 1),
+                (spawn.DUP2, 0, 2),
+            ]
             self.pid = spawn.start(["bash", "--norc", "--noprofile", "-i"], actions, env, cwd, rights)
         except BaseException:
             os.close(self.master)

@@ -58,7 +58,10 @@ def build_skeleton(folder: str, uid: int, hostname: str) -> None:
 
 def host_folders() -> list[str]:
     """The folders of the host that a sandbox with `rootfs="host"` sees, read-only."""
-    return ["/usr", *(f"/{name}" for name in _TOP_LEVEL if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}"))]
+    return [
+        "/usr",
+        *(f"/{name}" for name in _TOP_LEVEL if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}")),
+    ]
 
 
 def assemble(area: str, lowers: list[str], spec: Spec, owner: int, user_xattr: bool) -> None:
@@ -80,7 +83,7 @@ def assemble(area: str, lowers: list[str], spec: Spec, owner: int, user_xattr: b
         for folder in host_folders():
             syscalls.mount(folder, root + folder, None, BIND | REC)
             syscalls.make_read_only(root + folder, recursive=True)
-    _mount_proc(root, spec.pids)
+    _mount_proc(root)
     _mount_dev(root, area)
     for name in spec.writable:
         path = root + name.rstrip("/")
@@ -100,13 +103,10 @@ def _escape(path: str) -> str:
     return path.replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
 
 
-def _mount_proc(root: str, pids: int) -> None:
+def _mount_proc(root: str) -> None:
     proc = f"{root}/proc"
     os.makedirs(proc, exist_ok=True)
     syscalls.mount("proc", proc, "proc", NOSUID | NODEV | NOEXEC)
-    with contextlib.suppress(OSError):  # its own setting of this PID namespace since Linux 6.14, refused before
-        with open(f"{proc}/sys/kernel/pid_max", "w") as file:
-            file.write(str(max(pids + 2, 301)))
 
 
 def _mount_dev(root: str, area: str) -> None:

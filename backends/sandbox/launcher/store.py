@@ -98,4 +98,3 @@ class Store:
         path = self.path(number)
         syscalls.unmount(path)
         os.rmdir(path)
-
