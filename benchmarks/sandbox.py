@@ -99,9 +99,7 @@ def scale(provider: NamespaceProvider, live: int) -> None:
         started = time.perf_counter()
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(lambda _: reset(provider), range(live)))
-        print(
-            f"{f'start, command, close: {workers} threads':44} {live / (time.perf_counter() - started):8.1f} /s   >= 100"
-        )
+        print(f"{f'reset: {workers} threads':44} {live / (time.perf_counter() - started):8.1f} /s   >= 100")
     before = available()
     started = time.perf_counter()
     with ThreadPoolExecutor(cores) as pool:

@@ -70,7 +70,11 @@ def test_tracing_is_refused(sandbox: NamespaceSandbox) -> None:
 
 
 def test_sockets_other_than_ordinary_ones_are_refused(sandbox: NamespaceSandbox) -> None:
-    code = "import socket\nfor f in (1, 2, 10, 16, 17, 38, 40):\n  try: socket.socket(f, 3 if f in (16, 17) else 1 if f != 38 else 5); print(f)\n  except OSError: pass"
+    """Packet, ALG and VSOCK sockets: the last are not even bound to a network namespace."""
+    code = (
+        "import socket\nfor family, kind in ((1, 1), (2, 1), (10, 1), (16, 3), (17, 3), (38, 5), (40, 1)):\n"
+        "  try: socket.socket(family, kind); print(family)\n  except OSError: pass"
+    )
     assert set(_python(sandbox, code).split()) <= {"1", "2", "10", "16"}
 
 
@@ -80,8 +84,8 @@ def test_no_network_but_loopback(sandbox: NamespaceSandbox) -> None:
         listener.listen()
         port = listener.getsockname()[1]
         code = (
-            "import socket\nfor a in (('127.0.0.1', %d), ('1.1.1.1', 53), ('169.254.169.254', 80)):\n"
-            "  try: socket.create_connection(a, 2); print('connected')\n  except OSError as e: print(e.errno)" % port
+            f"import socket\nfor a in (('127.0.0.1', {port}), ('1.1.1.1', 53), ('169.254.169.254', 80)):\n"
+            "  try: socket.create_connection(a, 2); print('connected')\n  except OSError as e: print(e.errno)"
         )
         assert _python(sandbox, code).split() == ["111", "101", "101"]
     assert _python(sandbox, "import os; print(sorted(os.listdir('/sys')))") == "[]"
@@ -156,9 +160,6 @@ def test_a_root_folder_of_ones_own(tmp_path: Path) -> None:
     for name in ("usr", "bin", "lib", "lib64", "etc"):
         (root / name).mkdir(parents=True, mode=0o755)
     root.chmod(0o755)
-    for parent in (tmp_path, *tmp_path.parents):
-        if not parent.stat().st_mode & 0o001:
-            pytest.skip("the temporary folder is closed to others")
     for program in ("/bin/bash", "/bin/cat"):
         for line in os.popen(f"ldd {program}").read().split():
             if line.startswith("/"):
