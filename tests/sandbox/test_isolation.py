@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import threading
 from pathlib import Path
 
@@ -161,7 +162,7 @@ def test_a_root_folder_of_ones_own(tmp_path: Path) -> None:
         (root / name).mkdir(parents=True, mode=0o755)
     root.chmod(0o755)
     for program in ("/bin/bash", "/bin/cat"):
-        for line in os.popen(f"ldd {program}").read().split():
+        for line in subprocess.run(["ldd", program], capture_output=True, text=True).stdout.split():
             if line.startswith("/"):
                 (root / line[1:]).parent.mkdir(parents=True, exist_ok=True)
                 (root / line[1:]).write_bytes(Path(line).read_bytes())

@@ -13,6 +13,8 @@ from agentworld_envs.backends.sandbox.guest.job import Job
 from agentworld_envs.backends.sandbox.guest.processes import Process, Reaper, below_me, own_memory, send
 
 _EVERY_S = 0.02
+_IDLE_S = 0.1
+"""While only background processes run; a machine may have hundreds of such sandboxes."""
 _QUIET_WITHIN_S = 0.2
 
 
@@ -31,8 +33,9 @@ class Guard:
 
     def begin(self) -> None:
         """A command was started: look in a moment, so that short commands pay nothing."""
-        if self._limit and self._next is None:
-            self._next = time.monotonic() + _EVERY_S
+        if self._limit:
+            soon = time.monotonic() + _EVERY_S
+            self._next = soon if self._next is None else min(self._next, soon)
 
     def wakeup(self) -> float | None:
         """When `watch` wants to be called."""
@@ -46,7 +49,7 @@ class Guard:
         busy = job is not None or any(process.pid != shell for process in processes)
         if sum(process.memory for process in processes) > self._limit:  # counts shared pages more than once
             self._relieve({process: own_memory(process) for process in processes}, job)
-        self._next = time.monotonic() + _EVERY_S if busy else None
+        self._next = time.monotonic() + (_EVERY_S if job is not None else _IDLE_S) if busy else None
 
     def _relieve(self, used: dict[Process, int], job: Job | None) -> None:
         while used and sum(used.values()) > self._limit:

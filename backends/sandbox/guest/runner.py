@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import select
-import signal
 import time
 from typing import Any
 
@@ -15,9 +14,9 @@ from agentworld_envs.backends.sandbox.guest.capture import drain
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.guard import Guard
 from agentworld_envs.backends.sandbox.guest.job import Job
-from agentworld_envs.backends.sandbox.guest.processes import Reaper, below_me, send
+from agentworld_envs.backends.sandbox.guest.processes import Reaper
 from agentworld_envs.backends.sandbox.guest.shell import Forged, Shell
-from agentworld_envs.backends.sandbox.guest.terminal import Terminal
+from agentworld_envs.backends.sandbox.guest.viewer import Viewer
 
 _MOST_STDIN = 2**20
 _LITTLE = 2**12
@@ -45,9 +44,7 @@ class Runner:
         self._rights = spawn.Rights()
         self._shell: Shell | None = None
         self._cwd: str | None = None
-        self._terminal: Terminal | None = None
-        self._screen: tuple[int, float, float, bool] | None = None  # request, end, settle time, new terminal
-        self._screen_end = 0.0
+        self._viewer = Viewer(reaper, poll)
         self._deaf_until: float | None = None
         self.job: Job | None = None
 
@@ -64,7 +61,7 @@ class Runner:
 
     def begin(self, frame: Frame) -> Frame | None:
         """Start a request. Raises Busy, NoShell and OSError."""
-        if self.job is not None or self._screen is not None:
+        if self.job is not None or self._viewer.wakeup() is not None:
             raise Busy("another command is still running")
         self._guard.begin()
         if frame.kind == Kind.RUN:
@@ -72,7 +69,7 @@ class Runner:
         elif frame.kind == Kind.EXEC:
             return self._begin_program(frame)
         else:
-            self._begin_screen(frame)
+            self._viewer.begin(frame, self._env, self._home, self._rights)
         return None
 
     def _begin_in_shell(self, frame: Frame) -> None:
@@ -137,37 +134,10 @@ class Runner:
         self.job = Job(frame.id, header, pid, out, err, in_shell=False)
         return None
 
-    def _begin_screen(self, frame: Frame) -> None:
-        header = frame.header
-        new = self._terminal is None or self._terminal.ended
-        if new:
-            self._close_terminal()
-            env = {**self._env, **header["env"]}
-            self._terminal = Terminal(
-                self._reaper, int(header["rows"]), int(header["columns"]), env, self._home, self._rights
-            )
-            self._poll.register(self._terminal.master, select.POLLIN)
-        assert self._terminal is not None
-        self._terminal.type(frame.blob)
-        end = time.monotonic() + float(header["wait_s"])
-        settle = float(header["settle_s"])
-        self._screen = (frame.id, end, settle, new)
-        self._screen_end = end
-
-    def _close_terminal(self) -> None:
-        if self._terminal is not None:
-            with contextlib.suppress(KeyError):
-                self._poll.unregister(self._terminal.master)
-            self._terminal.close()
-            self._terminal = None
-
     def wakeup(self) -> float | None:
         """When `progress` has to be called although nothing happened."""
         times = [] if self.job is None else [self.job.deadline]
-        if self._deaf_until is not None:
-            times.append(self._deaf_until)
-        if self._screen is not None:
-            times.append(self._screen_end)
+        times += [when for when in (self._deaf_until, self._viewer.wakeup()) if when is not None]
         return min(times, default=None)
 
     def _pump(self, job: Job) -> None:
@@ -199,10 +169,9 @@ class Runner:
                 answers.append(answer)
         if self._shell is not None and self.job is None:
             self._tidy_idle_shell(self._shell)
-        if self._terminal is not None:
-            screen = self._progress_screen(self._terminal)
-            if screen is not None:
-                answers.append(screen)
+        screen = self._viewer.progress()
+        if screen is not None:
+            answers.append(screen)
         return answers
 
     def _tidy_idle_shell(self, shell: Shell) -> None:
@@ -277,24 +246,6 @@ class Runner:
     def _report(self, job: Job, code: int) -> Frame:
         header, data = job.report(code)
         return Frame(Kind.OK, job.request, header, data)
-
-    def _progress_screen(self, terminal: Terminal) -> Frame | None:
-        moved = terminal.pump()
-        terminal.type(b"")
-        if terminal.ended:
-            with contextlib.suppress(KeyError):
-                self._poll.unregister(terminal.master)
-        if self._screen is None:
-            return None
-        request, end, settle, new = self._screen
-        if moved and settle:
-            self._screen_end = min(end, time.monotonic() + settle)
-        if time.monotonic() < self._screen_end and not terminal.ended:
-            return None
-        self._screen = None
-        if terminal.ended:
-            send([process for process in below_me() if process.pid == terminal.pid], signal.SIGKILL)
-        return Frame(Kind.OK, request, {"new": new, "ended": terminal.ended}, terminal.take())
 
 
 def _filled_pipe(data: bytes) -> int:
