@@ -18,8 +18,9 @@ from agentworld_envs.backends.sandbox.namespace import NamespaceProvider, Namesp
 from agentworld_envs.interface import SandboxDead, SandboxError
 
 OWNER = """
-import sys, threading, time
+import site, sys, threading, time
 sys.path[:0] = {path!r}
+[site.addsitedir(path) for path in {path!r} if path.endswith("site-packages")]
 from agentworld_envs.backends.sandbox import Limits, sandbox_config
 limits = Limits(memory_mb=64, disk_mb=16, inodes=1000, pids=32)
 provider = sandbox_config({kind!r}, limits=limits).build()

@@ -48,7 +48,11 @@ class Cgroups:
                 if name in mine and os.path.isdir(f"{root}/{name}"):
                     parents[name] = os.path.normpath(f"{root}/{name}/{mine[name]}")
         parents = {name: path for name, path in parents.items() if _can_make(f"{path}/{group}")}
-        return cls(parents, unified, group) if {"memory", "pids"} <= set(parents) else None
+        found = cls(parents, unified, group)
+        if {"memory", "pids"} <= found.controllers:
+            return found
+        found.remove_all()
+        return None
 
     @staticmethod
     def _unified_parent(root: str, mine: str, group: str) -> dict[str, str]:
@@ -171,7 +175,7 @@ def _remove(folder: str) -> None:
 def _can_make(folder: str) -> bool:
     try:
         os.makedirs(folder, exist_ok=True)
-        return os.access(f"{folder}/cgroup.procs", os.W_OK) or not os.path.exists(f"{os.path.dirname(folder)}/tasks")
+        return os.access(f"{folder}/cgroup.procs", os.W_OK)
     except OSError:
         return False
 
