@@ -34,19 +34,29 @@ _PROMPT = r"\u@\h:\w\$ "
 class GuestSandbox(Sandbox):
     """A sandbox that is reached over a connection. Subclasses know how to end the machine and how to copy it."""
 
-    def __init__(self, connection: Connection, settings: SandboxSettings, *, home: str, give_way: bool = False) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        settings: SandboxSettings,
+        *,
+        home: str,
+        give_way: bool = False,
+        temporary: bool = False,
+    ) -> None:
         """Take over a connection. `open` has to be called before anything else.
 
         Args:
             connection: to the agent.
             settings: limits and environment.
             home: where commands start.
+            temporary: whether the agent is to remove `home` at the end, also when the owner was killed.
             give_way: whether a control group gives the sandbox its share of the processor (`spawn.Rights`).
         """
         self._connection = connection
         self._settings = settings
         self._home = home
         self._give_way = give_way
+        self._temporary = temporary
         self._drawn: Screen | None = None
 
     def open(self) -> None:
@@ -57,6 +67,7 @@ class GuestSandbox(Sandbox):
             "home": self._home,
             "cpu_seconds": limits.cpu_seconds,
             "give_way": self._give_way,
+            "temporary": self._home if self._temporary else None,
             "memory_limit": limits.memory_mb * 2**20,
         }
         self._ask(Kind.HELLO, header, timeout_s=START_TIMEOUT_S)

@@ -30,9 +30,8 @@ class LocalSandbox(GuestSandbox):
         self, config: LocalConfig, connection: Connection, process: subprocess.Popen[bytes], home: str
     ) -> None:
         """Use `LocalProvider.start`."""
-        super().__init__(connection, config, home=home)
+        super().__init__(connection, config, home=home, temporary=not config.home)
         self._process = process
-        self._temporary = home if not config.home else None
         self._ending = threading.Lock()
 
     @property
@@ -53,8 +52,8 @@ class LocalSandbox(GuestSandbox):
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-            if self._temporary is not None:
-                shutil.rmtree(self._temporary, ignore_errors=True)
+            if self._temporary:  # the agent does so too, unless it was killed
+                shutil.rmtree(self._home, ignore_errors=True)
 
 
 class LocalProvider(Provider):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import signal
 import subprocess
@@ -57,6 +58,7 @@ def _busy_owner(kind: str, count: int) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: int, how: int) -> None:
     mounted = mounts()
+    folders = set(glob.glob("/tmp/agentworld-*"))
     owner = _busy_owner(kind, count)
     below = descendants(owner.pid)
     assert len(below) > 4 * count
@@ -64,6 +66,7 @@ def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: in
     owner.wait(5)
     _until(lambda: not below & parents().keys(), 1.0)
     _until(lambda: not groups(owner.pid), 1.0)
+    _until(lambda: set(glob.glob("/tmp/agentworld-*")) <= folders, 1.0)
     assert mounts() == mounted
     assert owner.stdout is not None
     owner.stdout.close()

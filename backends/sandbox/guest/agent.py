@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -33,6 +34,7 @@ class Agent:
         """
         self._fd = fd
         self._decoder = frames.Decoder()
+        self._temporary: str | None = None
         self._reaper = Reaper()
         self._guard = Guard(self._reaper)
         self._poll = select.poll()
@@ -56,6 +58,8 @@ class Agent:
             pass  # nobody is left to report to
         finally:
             self._reaper.kill_all(lambda _: True)
+            if self._temporary is not None:
+                shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _turn(self) -> None:
         wakeups = [when for when in (self._runner.wakeup(), self._guard.wakeup()) if when is not None]
@@ -105,6 +109,7 @@ class Agent:
         if kind == Kind.HELLO:
             self._runner.configure(header)
             self._guard.configure(int(header.get("memory_limit", 0)))
+            self._temporary = header.get("temporary")
             return Frame(Kind.OK, frame.id, {"pid": os.getpid(), "python": sys.version.split()[0]})
         if kind == Kind.PING:
             return Frame(Kind.OK, frame.id, {})
