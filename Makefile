@@ -40,6 +40,7 @@ benchmarks: $(VENV)/.dev .venv-textworld/.tried
 	$(BIN)/python benchmarks/text_world.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/world_model.py
+	$(BIN)/python benchmarks/sandbox.py
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -62,6 +62,44 @@ class SandboxError(AgentWorldError):
     retryable = True
 
 
+class SandboxDead(SandboxError):
+    """The sandbox is gone, silent, or broke the protocol. Nothing more can be asked of it."""
+
+    kind = "sandbox_dead"
+
+
+class SessionLost(SandboxError):
+    """The sandbox lives, but no shell can be started in it any more."""
+
+    kind = "sandbox_session_lost"
+
+
+class Tampered(SandboxError):
+    """A command tried to forge its own result. Its shell was ended; the next command gets a new one."""
+
+    kind = "sandbox_tampered"
+    retryable = False
+
+
+class SandboxRefused(SandboxError, OSError):
+    """A file in the sandbox cannot be read or written: not there, not allowed, of the wrong kind, or too large."""
+
+    kind = "sandbox_refused"
+    retryable = False
+
+
+class CommandTimeout(SandboxError, TimeoutError):
+    """A command that had to finish did not do so in its time."""
+
+    kind = "sandbox_command_timeout"
+
+    def __init__(self, message: str, stdout: str = "", stderr: str = "") -> None:
+        """Keep what the command had written until then."""
+        super().__init__(message)
+        self.stdout = stdout
+        self.stderr = stderr
+
+
 class ProviderError(AgentWorldError):
     """A model server failed: unreachable, refused the request, or broke the protocol."""
 

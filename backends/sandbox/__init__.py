@@ -1,0 +1,28 @@
+"""Isolated machines for real episodes: a small interface, a guest agent, and what makes the machines."""
+
+from agentworld_envs.backends.sandbox.base import Bound, CommandResult, Provider, Sandbox, Snapshot, Usability
+from agentworld_envs.backends.sandbox.config import (
+    Limits,
+    LocalConfig,
+    NamespaceConfig,
+    SandboxConfig,
+    sandbox_config,
+)
+from agentworld_envs.backends.sandbox.leases import sweep
+from agentworld_envs.backends.sandbox.pool import Pool
+
+__all__ = [
+    "Bound",
+    "CommandResult",
+    "Limits",
+    "LocalConfig",
+    "NamespaceConfig",
+    "Pool",
+    "Provider",
+    "Sandbox",
+    "SandboxConfig",
+    "Snapshot",
+    "Usability",
+    "sandbox_config",
+    "sweep",
+]

@@ -1,0 +1,274 @@
+"""The two interfaces: a `Provider` makes sandboxes on one kind of machinery, a `Sandbox` is one machine."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from agentworld_envs.interface import CommandTimeout, SandboxRefused
+
+DEFAULT_TIMEOUT_S = 60.0
+"""Seconds that a command may take where nothing else is said."""
+READ_LIMIT = 16 * 2**20
+"""Bytes that `read` gives at most where nothing else is said."""
+COPY_LIMIT = 128 * 2**20
+"""Bytes that `upload` and `download` copy at most where nothing else is said."""
+ROWS, COLUMNS = 40, 120
+"""Size of the terminal screen."""
+
+
+class Usability(NamedTuple):
+    """Whether a kind of sandbox works on this machine."""
+
+    usable: bool
+    why: str
+    """What was found, in one sentence."""
+    what_to_do: str = ""
+    """How to make it usable; empty when it is."""
+
+
+class Bound(NamedTuple):
+    """How well one limit is kept on this machine."""
+
+    name: str
+    """`memory`, `pids`, `cpu`, `disk`, `network` ..."""
+    kept: bool
+    """Whether nothing in a sandbox can get past it."""
+    how: str
+    """By what, and what is left open."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommandResult:
+    """How a command ended. Bytes that are not UTF-8 appear as `\\xNN`."""
+
+    stdout: str
+    stderr: str
+    """Empty when the command was run with `merge_stderr`."""
+    exit_code: int
+    """As the shell reports it: 128 + N for signal N; 124 when it ran out of time, 137 when it wrote too much."""
+    stdout_truncated: bool = False
+    """Whether the middle of the output was left out; a line in it says how much."""
+    stderr_truncated: bool = False
+    timed_out: bool = False
+    """Whether it was stopped at its deadline, with everything that it had started."""
+    output_exceeded: bool = False
+    """Whether it was stopped because it wrote more than `Limits.output_limit`."""
+    out_of_memory: bool = False
+    """Whether one of its processes was killed by the agent because all together used too much memory."""
+    shell_restarted: bool = False
+    """Whether the shell ended with this command. The next one runs in a new shell: variables are lost, files stay."""
+    duration_s: float = 0.0
+    """Seconds, measured in the sandbox."""
+
+    def finished(self) -> Self:
+        """This result, if the command came to its own end.
+
+        Raises:
+            CommandTimeout: it was stopped; carries what it had written.
+        """
+        if self.timed_out or self.output_exceeded:
+            why = "ran out of time" if self.timed_out else "wrote more than is allowed"
+            raise CommandTimeout(f"The command {why} after {self.duration_s:.1f} s.", self.stdout, self.stderr)
+        return self
+
+
+class Snapshot(abc.ABC):
+    """The files of a sandbox at one moment. Running processes are not part of it."""
+
+    @abc.abstractmethod
+    def start(self) -> Sandbox:
+        """A new sandbox that begins with these files and shares nothing with others that do. Raises SandboxError."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Forget it. Sandboxes that were started from it go on. Closing twice does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Sandbox(abc.ABC):
+    """One machine. All methods raise SandboxDead once it is gone; none of them waits forever.
+
+    Calls from several threads are served one after the other; `close` may be called at any time.
+    """
+
+    @abc.abstractmethod
+    def run(self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S, *, merge_stderr: bool = False) -> CommandResult:
+        """Run a command in the session's shell, which keeps its folder, variables and functions between commands.
+
+        Standard input is empty. At the deadline everything that the command started is killed; the shell lives on.
+        Processes that it leaves in the background live on too, but what they write after its end is thrown away.
+
+        Args:
+            command: shell text, any number of lines, without NUL.
+            timeout_s: seconds until it is stopped.
+            merge_stderr: whether standard error goes into `stdout`, in the order in which it was written.
+
+        Raises:
+            ValueError: the command has a NUL in it, which no shell can take.
+            SandboxDead: the sandbox is gone.
+            SessionLost: no shell can be started in it.
+            Tampered: the command forged its own result.
+        """
+
+    @abc.abstractmethod
+    def exec(
+        self,
+        argv: Sequence[str],
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        stdin: bytes = b"",
+    ) -> CommandResult:
+        """Run one program apart from the shell and whatever was done to it: for checks and for graders.
+
+        Args:
+            argv: the program and its arguments.
+            timeout_s: seconds until it is stopped with all that it started.
+            env: variables on top of the sandbox's own.
+            cwd: where it runs; the sandbox's home when not given.
+            stdin: what it can read, at most 1 MiB.
+
+        Raises:
+            SandboxDead: the sandbox is gone.
+        """
+
+    @abc.abstractmethod
+    def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Write a file; its folder is made. Raises SandboxRefused when that is not possible."""
+
+    @abc.abstractmethod
+    def read(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        """The bytes of a regular file. Raises SandboxRefused, also for a file of more than `limit` bytes."""
+
+    @abc.abstractmethod
+    def upload(self, source: Path | str, path: str) -> None:
+        """Copy the contents of a folder of this machine into a folder of the sandbox.
+
+        Files, folders and links that stay inside are copied; owners and anything else are not. Raises SandboxRefused.
+        """
+
+    @abc.abstractmethod
+    def download(self, path: str, target: Path | str, limit: int = COPY_LIMIT) -> list[str]:
+        """Copy a file or the contents of a folder of the sandbox into a new or empty folder of this machine.
+
+        Nothing is written outside of `target`: names that lead out of it, links that do, and whatever is neither
+        file, folder nor link are left out.
+
+        Args:
+            path: what to copy.
+            target: where to.
+            limit: bytes.
+
+        Returns:
+            The names that were left out.
+
+        Raises:
+            SandboxRefused: it is not there, or larger than `limit`.
+        """
+
+    @abc.abstractmethod
+    def screen(self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0) -> str:
+        """Type into the interactive terminal, wait, and look at it.
+
+        The terminal is opened by the first call, 40 lines of 120 columns, with a shell of its own.
+
+        Args:
+            keystrokes: what to type, control characters included; `"\\r"` or `"\\n"` is the Enter key.
+            wait_s: seconds until it is looked at.
+            settle_s: look earlier, once something was written and then nothing for this many seconds. 0: never.
+
+        Returns:
+            The screen, 40 lines, without the blanks at the ends of lines.
+
+        Raises:
+            MissingExtraError: `pyte`, which draws the screen, is not installed.
+            SandboxDead: the sandbox is gone.
+        """
+
+    @abc.abstractmethod
+    def ping(self, timeout_s: float = 5.0) -> None:
+        """Raise SandboxDead unless it answers."""
+
+    @abc.abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Keep the files as they are now; the sandbox goes on. Its processes are held still meanwhile, not copied.
+
+        Raises:
+            SandboxError: this kind of sandbox cannot, or the machine failed.
+        """
+
+    @abc.abstractmethod
+    def freeze(self) -> Snapshot:
+        """End the sandbox and keep its files, in constant time, e.g. for a verdict. Raises as `snapshot` does."""
+
+    def fork(self) -> Sandbox:
+        """A second sandbox with the same files. Processes and shell variables are not copied. Raises SandboxError."""
+        with self.snapshot() as snapshot:
+            return snapshot.start()
+
+    @property
+    @abc.abstractmethod
+    def alive(self) -> bool:
+        """Whether nothing is known to be wrong with it. `ping` makes sure."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End it with everything in it. Closing twice does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Provider(abc.ABC):
+    """Makes sandboxes of one configuration. May be used from several threads, but not in a forked child."""
+
+    @abc.abstractmethod
+    def probe(self) -> Usability:
+        """Whether this kind works here: tries it. Never raises."""
+
+    @abc.abstractmethod
+    def bounds(self) -> list[Bound]:
+        """How each limit is kept on this machine. Raises SandboxError when the kind is not usable."""
+
+    @abc.abstractmethod
+    def start(self) -> Sandbox:
+        """A new sandbox.
+
+        Raises:
+            SandboxError: the machine failed; the message says what to do.
+        """
+
+    @abc.abstractmethod
+    def shutdown(self) -> None:
+        """End all sandboxes and forget all snapshots. Shutting down twice does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown()
+
+
+def refuse_unsupported(what: str, kind: str) -> SandboxRefused:
+    """The error for a verb that a kind of sandbox does not have."""
+    return SandboxRefused(f"A sandbox of kind {kind!r} has no {what}; use kind 'namespace'.")

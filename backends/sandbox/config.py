@@ -1,0 +1,141 @@
+"""What a sandbox may use, and which kind it is. Each configuration builds its provider."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from agentworld_envs.interface import ConfigError
+
+if TYPE_CHECKING:
+    from agentworld_envs.backends.sandbox.base import Provider
+
+FROZEN_ENV = {
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "SHELL": "/bin/bash",
+    "TERM": "dumb",
+    "TZ": "UTC",
+}
+"""Environment that does not depend on who starts the sandbox, nor on when."""
+
+
+class Limits(BaseModel):
+    """Bounds of one sandbox. `Provider.bounds()` tells which of them this machine can keep, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    memory_mb: int = Field(default=512, ge=32)
+    """MiB for all processes together. Beyond it the largest is killed."""
+    swap_mb: int = Field(default=0, ge=0)
+    """MiB of swap beyond that; only control groups know it."""
+    disk_mb: int = Field(default=256, ge=1)
+    """MiB that may be written, and the largest single file. Lies in memory and counts there besides `memory_mb`."""
+    inodes: int = Field(default=50_000, ge=200)
+    """How many files and folders may be made."""
+    pids: int = Field(default=256, ge=8)
+    """Processes and threads at a time."""
+    cpus: float = Field(default=1.0, ge=0)
+    """Cores, at least 0.1; 0 for no limit. Only control groups know it."""
+    cpu_seconds: int = Field(default=600, ge=0)
+    """CPU seconds of any one process; 0 for no limit."""
+    open_files: int = Field(default=1024, ge=256)
+    """Open files of any one process."""
+    output_cap: int = Field(default=2**20, ge=0)
+    """Bytes kept of each output stream of a command: half from its beginning, half from its end."""
+    output_limit: int = Field(default=64 * 2**20, ge=1)
+    """Bytes of output after which a command is stopped."""
+
+
+class SandboxSettings(BaseModel):
+    """What all kinds of sandboxes have in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limits: Limits = Field(default_factory=Limits)
+    """Bounds of each sandbox."""
+    hostname: str = Field(default="sandbox", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
+    """Name that the machine goes by."""
+    uid: int = Field(default=1000, ge=1, le=65533)
+    """User and group inside. Never root."""
+    home: str = "/workspace"
+    """Where commands start."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables on top of `FROZEN_ENV`."""
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment of a command."""
+        return {**FROZEN_ENV, "HOME": "/home/agent", "USER": "agent", "LOGNAME": "agent", **self.env}
+
+
+class NamespaceConfig(SandboxSettings):
+    """Sandboxes of Linux namespaces: no daemon, no image, no root needed."""
+
+    kind: Literal["namespace"] = "namespace"
+    rootfs: str = "host"
+    """`host`: this machine's own /usr, read-only. Otherwise the folder of an unpacked root file system."""
+    writable: tuple[str, ...] = ("/workspace", "/home/agent", "/tmp", "/var/tmp")
+    """Folders that can be written to; all else is read-only. `("/",)`: everything that the user's rights allow."""
+
+    @field_validator("rootfs")
+    @classmethod
+    def _rootfs_exists(cls, value: str) -> str:
+        if value == "host":
+            return value
+        if not os.path.isdir(os.path.join(value, "usr")):
+            raise ValueError(f"{value!r} is no root file system: expected 'host' or a folder that has usr/ in it")
+        return os.path.abspath(value)
+
+    @field_validator("writable")
+    @classmethod
+    def _writable_is_plain(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if path != os.path.normpath(path) or not path.startswith("/"):
+                raise ValueError(f"writable folders have to be plain absolute paths, got {path!r}")
+        return value
+
+    def build(self) -> Provider:
+        """The provider. Starts nothing."""
+        from agentworld_envs.backends.sandbox.namespace import NamespaceProvider
+
+        return NamespaceProvider(self)
+
+
+class LocalConfig(SandboxSettings):
+    """No sandbox at all: commands run as this user on this machine. Only for commands that you trust."""
+
+    kind: Literal["local"] = "local"
+    home: str = ""
+    """Where commands start; empty for a new temporary folder that is removed at the end."""
+
+    def build(self) -> Provider:
+        """The provider. Starts nothing."""
+        from agentworld_envs.backends.sandbox.local import LocalProvider
+
+        return LocalProvider(self)
+
+
+SandboxConfig = Annotated[NamespaceConfig | LocalConfig, Field(discriminator="kind")]
+"""Any kind of sandbox, told apart by `kind`."""
+
+_ADAPTER: TypeAdapter[NamespaceConfig | LocalConfig] = TypeAdapter(SandboxConfig)
+
+
+def sandbox_config(kind: str = "namespace", **fields: Any) -> NamespaceConfig | LocalConfig:
+    """A configuration by the name of its kind.
+
+    Raises:
+        ConfigError: unknown kind, or unknown or impossible fields; says which and why.
+    """
+    try:
+        return _ADAPTER.validate_python({"kind": kind, **fields})
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in item['loc'][1:]) or 'kind'}: {item['msg']}" for item in error.errors()
+        )
+        raise ConfigError(f"This sandbox cannot be: {problems}.") from error

@@ -1,0 +1,77 @@
+"""`Guard`: keeps the memory of all processes together below a limit, and can hold them still for a snapshot.
+
+A control group, where there is one, is the harder bound; but at its limit the kernel first throws away the pages of
+programs and reads them again and again, so that everything crawls. This looks earlier, and can say that it was memory.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from agentworld_envs.backends.sandbox.guest.job import Job
+from agentworld_envs.backends.sandbox.guest.processes import Process, Reaper, below_me, own_memory, send
+
+_EVERY_S = 0.02
+_IDLE_S = 0.1
+"""While only background processes run; a machine may have hundreds of such sandboxes."""
+_QUIET_WITHIN_S = 0.2
+
+
+class Guard:
+    """Samples /proc while anything runs. Does nothing on its own while only the idle shell is there."""
+
+    def __init__(self, reaper: Reaper) -> None:
+        self._reaper = reaper
+        self._limit = 0
+        self._next: float | None = None
+        self._frozen: list[int] = []
+
+    def configure(self, limit: int) -> None:
+        """Set the limit in bytes of memory; 0 for none."""
+        self._limit = limit
+
+    def begin(self) -> None:
+        """A command was started: look in a moment, so that short commands pay nothing."""
+        if self._limit:
+            soon = time.monotonic() + _EVERY_S
+            self._next = soon if self._next is None else min(self._next, soon)
+
+    def wakeup(self) -> float | None:
+        """When `watch` wants to be called."""
+        return self._next
+
+    def watch(self, shell: int | None, job: Job | None) -> None:
+        """Kill the largest process while all together are too large."""
+        if self._next is None or time.monotonic() < self._next:
+            return
+        processes = below_me()
+        busy = job is not None or any(process.pid != shell for process in processes)
+        if sum(process.memory for process in processes) > self._limit:  # counts shared pages more than once
+            self._relieve({process: own_memory(process) for process in processes}, job)
+        self._next = time.monotonic() + (_EVERY_S if job is not None else _IDLE_S) if busy else None
+
+    def _relieve(self, used: dict[Process, int], job: Job | None) -> None:
+        while used and sum(used.values()) > self._limit:
+            largest = max(used, key=lambda process: used[process])
+            send([largest], signal.SIGKILL)
+            del used[largest]
+            if job is not None:
+                job.facts["out_of_memory"] = True
+
+    def freeze(self) -> bool:
+        """Stop all processes. Gives whether they have come to rest (one may be stuck in the kernel)."""
+        end = time.monotonic() + _QUIET_WITHIN_S
+        self._frozen = []
+        while time.monotonic() < end:
+            moving = [process for process in below_me() if not process.stopped]
+            if not moving:
+                return True
+            self._frozen += [process.pid for process in moving if process.pid not in self._frozen]
+            send(moving, signal.SIGSTOP)
+        return False
+
+    def thaw(self) -> None:
+        """Let those go on that `freeze` stopped; what was stopped before stays so."""
+        frozen, self._frozen = set(self._frozen), []
+        send([process for process in below_me() if process.pid in frozen], signal.SIGCONT)

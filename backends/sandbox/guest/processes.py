@@ -1,0 +1,152 @@
+"""The processes below the agent: who they are, reaping them, and killing whole trees of them.
+
+The agent is PID 1 (or a subreaper), so a process that daemonises itself becomes its child and cannot get away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+_CLK_TCK = os.sysconf("SC_CLK_TCK")
+_DYING_S = 0.0005
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Process(NamedTuple):
+    """One line of /proc."""
+
+    pid: int
+    parent: int
+    start: int
+    """Clock ticks since boot."""
+    memory: int
+    """Resident bytes."""
+    stopped: bool
+    """Whether a signal (or a tracer) holds it."""
+
+
+def become_reaper() -> None:
+    """Adopt orphans and let nobody look into this process (its memory, files and environment)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def now() -> int:
+    """The current time in the unit of `Process.start`."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _CLK_TCK)
+
+
+def _read(pid: int) -> Process | None:
+    """One living process; zombies are gone already, they only wait to be reaped."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            fields = file.read(4096).rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if fields[0] in (b"Z", b"X"):
+        return None
+    return Process(pid, int(fields[1]), int(fields[19]), int(fields[21]) * _PAGE, fields[0] in (b"T", b"t"))
+
+
+def below_me() -> list[Process]:
+    """All living descendants of this process."""
+    me = os.getpid()
+    found = [p for name in os.listdir("/proc") if name.isdigit() and (p := _read(int(name))) is not None]
+    if me == 1:  # the whole PID namespace descends from its first process
+        return [process for process in found if process.pid != 1]
+    children: dict[int, list[Process]] = {}
+    for process in found:
+        children.setdefault(process.parent, []).append(process)
+    tree, queue = [], [me]
+    while queue:
+        for process in children.get(queue.pop(), ()):
+            tree.append(process)
+            queue.append(process.pid)
+    return tree
+
+
+def own_memory(process: Process) -> int:
+    """Bytes of memory that a process is to blame for: shared pages are divided among those that share them."""
+    kinds = (b"Pss_Anon:", b"Pss_Shmem:")
+    try:
+        with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
+            found = [int(line.split()[1]) * 1024 for line in file if line.startswith(kinds)]
+    except OSError:
+        return process.memory
+    return sum(found) if found else process.memory
+
+
+def send(processes: Iterable[Process], number: int) -> None:
+    """Send one signal to many; those that are gone already do not matter."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            os.kill(process.pid, number)
+
+
+class Reaper:
+    """Collects exit codes. Only of processes that it was told about: pids are reused quickly in a small namespace."""
+
+    def __init__(self) -> None:
+        self._watched: set[int] = set()
+        self._codes: dict[int, int] = {}
+
+    def watch(self, pid: int) -> None:
+        """Remember the exit code of this child."""
+        self._codes.pop(pid, None)
+        self._watched.add(pid)
+
+    def reap(self) -> None:
+        """Collect all children that ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self._watched:
+                self._watched.discard(pid)
+                self._codes[pid] = os.waitstatus_to_exitcode(status)
+
+    def code(self, pid: int) -> int | None:
+        """The exit code of a watched child, negative for a signal; `None` while it runs."""
+        return self._codes.get(pid)
+
+    def kill_all(self, chosen: Callable[[Process], bool], limit_s: float = 1.0) -> bool:
+        """Kill every descendant that is `chosen`, also those that appear meanwhile.
+
+        All are stopped before any is killed, so that none can watch the others die and start new ones. The first
+        process of a namespace can stop all others at once: even a fork that is under way waits for the signal.
+
+        Returns:
+            Whether none is left.
+        """
+        end = time.monotonic() + limit_s
+        spared: list[Process] = []
+        if os.getpid() == 1:
+            spared = [process for process in below_me() if not process.stopped and not chosen(process)]
+            with contextlib.suppress(OSError):
+                os.kill(-1, signal.SIGSTOP)
+        try:
+            while True:
+                living = [process for process in below_me() if chosen(process)]
+                if not living:
+                    self.reap()  # the dead count as processes until then
+                    return True
+                if time.monotonic() > end:
+                    return False
+                send(living, signal.SIGSTOP)
+                send(living, signal.SIGKILL)
+                self.reap()
+                time.sleep(_DYING_S)  # to die takes time on the processor, which this loop would keep from them
+        finally:
+            send(spared, signal.SIGCONT)

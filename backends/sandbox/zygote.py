@@ -1,0 +1,151 @@
+"""The owner's side of the zygote: the process that makes its sandboxes, and the count of who needs which layer."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from agentworld_envs.backends.sandbox import launcher, leases
+from agentworld_envs.interface import SandboxError
+
+_MAX_MESSAGE = 2**17
+_ANSWER_TIMEOUT_S = 90.0
+_START_TIMEOUT_S = 20.0
+
+
+class Zygote:
+    """The process that makes the sandboxes of this one. Requests are answered one after the other."""
+
+    def __init__(self) -> None:
+        """Start it. Raises SandboxError when this machine does not allow namespaces."""
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._group = leases.Owner.this_process().group()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        with theirs:
+            folder = os.path.dirname(os.path.abspath(launcher.__file__))
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", folder],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+            )
+        try:
+            self._control.settimeout(_START_TIMEOUT_S)
+            self.facts = self._ask({"group": self._group, "owner": os.getpid()})
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def process_id(self) -> int:
+        """Its pid. All sandboxes are processes below it."""
+        pid: int = self._process.pid
+        return pid
+
+    def _ask(self, request: dict[str, Any], fd: int | None = None) -> dict[str, Any]:
+        if os.getpid() != self._owner:
+            raise SandboxError("Sandboxes belong to the process that started them, not to a forked child of that.")
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [json.dumps(request).encode()], [] if fd is None else [fd])
+                data = self._control.recv(_MAX_MESSAGE)
+            except OSError as error:
+                self._control.close()  # an answer that comes late would be taken for another's
+                raise SandboxError(f"The process that makes sandboxes does not answer: {error}.") from error
+        if not data:
+            raise SandboxError("The process that makes sandboxes has ended. Make a new provider.")
+        answer: dict[str, Any] = json.loads(data)
+        if "error" in answer:
+            raise SandboxError(f"The sandbox could not be handled: {answer['error']}")
+        return answer
+
+    def start(self, spec: dict[str, Any]) -> tuple[int, socket.socket]:
+        """Ask for a sandbox; gives its number and the stream to its agent. Raises SandboxError."""
+        ours, theirs = socket.socketpair()
+        number = next(self._numbers)
+        self._control.settimeout(_ANSWER_TIMEOUT_S)
+        with theirs:
+            try:
+                self._ask({"do": "start", "id": number, "spec": spec}, theirs.fileno())
+            except BaseException:
+                ours.close()
+                raise
+        return number, ours
+
+    def end(self, number: int, keep: bool) -> int | None:
+        """End a sandbox and wait for that; gives the number of its layer when it is to be kept."""
+        layer: int | None = self._ask({"do": "end", "id": number, "keep": keep})["layer"]
+        return layer
+
+    def copy(self, number: int, disk: int, inodes: int) -> int:
+        """Copy what a sandbox wrote into a new layer."""
+        return int(self._ask({"do": "copy", "id": number, "disk": disk, "inodes": inodes})["layer"])
+
+    def flatten(self, layers: list[int], disk: int, inodes: int) -> int:
+        """One layer in place of many."""
+        return int(self._ask({"do": "flatten", "layers": layers, "disk": disk, "inodes": inodes})["layer"])
+
+    def drop(self, layer: int) -> None:
+        """Forget a layer."""
+        self._ask({"do": "drop", "layer": layer})
+
+    def pid(self, number: int) -> int | None:
+        """The agent's pid on this machine."""
+        pid: int | None = self._ask({"do": "pid", "id": number})["pid"]
+        return pid
+
+    def close(self) -> None:
+        """End it, and all that it made, and wait for that."""
+        with contextlib.suppress(OSError):
+            if os.getpid() == self._owner:
+                self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
+        if os.getpid() != self._owner:
+            return
+        try:
+            self._process.wait(_START_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.returncode != 0:  # it could not tidy up
+            leases.remove_groups(self._group)
+
+
+class Layers:
+    """Counts who needs which frozen layer, so that each is dropped with its last user."""
+
+    def __init__(self, zygote: Zygote) -> None:
+        self._zygote = zygote
+        self._lock = threading.Lock()
+        self._users: dict[int, int] = {}
+
+    def take(self, layers: list[int]) -> None:
+        """One more user of each."""
+        with self._lock:
+            for layer in layers:
+                self._users[layer] = self._users.get(layer, 0) + 1
+
+    def give(self, layers: list[int]) -> None:
+        """One user less."""
+        with self._lock:
+            unused = []
+            for layer in layers:
+                self._users[layer] -= 1
+                if not self._users[layer]:
+                    del self._users[layer]
+                    unused.append(layer)
+        for layer in unused:
+            with contextlib.suppress(SandboxError):
+                self._zygote.drop(layer)
