@@ -8,12 +8,12 @@ SMOLLM2 := models/smollm2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .NOTPARALLEL:
 
-.PHONY: demo test lint types unit gymnasium-1.2 benchmarks clean
+.PHONY: demo test lint types unit sandbox gymnasium-1.2 benchmarks clean
 
 demo: $(VENV)/.llm $(SMOLLM2)/.done
 	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --out demo-output
 
-test: lint unit gymnasium-1.2
+test: lint unit sandbox gymnasium-1.2
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -29,7 +29,11 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev $(VENV)/.llm $(SMOLLM2)/.done .venv-textworld/.tried
 	AGENTWORLD_SMOLLM2=$(SMOLLM2) \
 	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/sandbox
+
+# One at a time: these tests look at every process and mount of the machine, before and after.
+sandbox: $(VENV)/.dev
+	$(BIN)/pytest tests/sandbox
 
 # The oldest Gymnasium that is supported: the conformance kit once more.
 gymnasium-1.2: .venv-gymnasium-1.2/.done

@@ -109,13 +109,17 @@ class EpisodeRunner:
         sessions = dict(zip(readable, opened, strict=True))
         seconds = (time.perf_counter() - started) / max(len(chosen), 1)
         episodes = []
-        for index, (seed, task) in enumerate(zip(seeds, chosen, strict=True)):
-            session = sessions[index] if isinstance(task, Task) else task
-            episode = self._episode(session, seed)
-            episode.ledger.add(0, LINE_OF_SOURCE[self.backend.source], Usage(seconds=seconds))
-            if self.writer is not None:
-                self.writer.reset(episode, backend=self.backend.describe(), reward=self.reward.name)
-            episodes.append(episode)
+        try:
+            for index, (seed, task) in enumerate(zip(seeds, chosen, strict=True)):
+                session = sessions[index] if isinstance(task, Task) else task
+                episode = self._episode(session, seed)
+                episode.ledger.add(0, LINE_OF_SOURCE[self.backend.source], Usage(seconds=seconds))
+                if self.writer is not None:
+                    self.writer.reset(episode, backend=self.backend.describe(), reward=self.reward.name)
+                episodes.append(episode)
+        except BaseException:
+            self.backend.close(opened)
+            raise
         return episodes
 
     def _choose(self, seed: int, options: Mapping[str, Any]) -> Any:
