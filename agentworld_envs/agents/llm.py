@@ -19,7 +19,7 @@ from agentworld_envs.backends.world_model.engines import (
 )
 from agentworld_envs.backends.world_model.engines.keys import attempt_seed
 from agentworld_envs.episode import Episode
-from agentworld_envs.interface import ConfigError, Failure, ProviderError, Usage, classify
+from agentworld_envs.interface import ConfigError, Failure, Usage
 from agentworld_envs.parsing import strip_reasoning
 
 PROMPT_VERSION = "llm-agent-1"
@@ -97,7 +97,7 @@ class LLMAgent(Agent):
                 dialogue.turns.append((dialogue.answer, observation))
                 dialogue.answer = None
                 del dialogue.turns[: max(0, len(dialogue.turns) - self._max_turns)]
-        completions = self._generate([self._request(dialogue) for dialogue in dialogues])
+        completions = self.engine.answer([self._request(dialogue) for dialogue in dialogues])
         return [self._take(dialogue, c) for dialogue, c in zip(dialogues, completions, strict=True)]
 
     def usage(self, slot: int) -> Usage:
@@ -121,15 +121,6 @@ class LLMAgent(Agent):
             deadline_s=self._deadline_s,
             prompt_version=PROMPT_VERSION,
         )
-
-    def _generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
-        try:
-            completions = self.engine.generate(requests)
-            if len(completions) != len(requests):
-                raise ProviderError(f"The engine gave {len(completions)} answers to {len(requests)} requests.")
-        except Exception as error:  # noqa: BLE001 - an engine that breaks its contract fails these slots, not the run
-            return [Completion(failure=classify(error)) for _ in requests]
-        return completions
 
     def _take(self, dialogue: _Dialogue, completion: Completion) -> Decision:
         dialogue.usage.add(completion.usage)

@@ -9,7 +9,7 @@ from typing import Any
 from agentworld_envs.backends.world_model.codec import PREFILL
 from agentworld_envs.backends.world_model.config import WorldModelConfig
 from agentworld_envs.backends.world_model.context import build_prompt
-from agentworld_envs.backends.world_model.engines import Completion, Engine, GenerationRequest
+from agentworld_envs.backends.world_model.engines import Engine
 from agentworld_envs.backends.world_model.prompts import SUFFIX, SUFFIX_VERSION
 from agentworld_envs.backends.world_model.session import WorldModelSession
 from agentworld_envs.backends.world_model.slot import Slot
@@ -20,7 +20,6 @@ from agentworld_envs.interface import (
     Domain,
     Failure,
     Session,
-    SimulatorError,
     Task,
     Transition,
     classify,
@@ -97,17 +96,8 @@ class WorldModelBackend(Backend):
         requests = [
             slot.request(self._sampling, self._prompt_version(slot.session), attempt, deadline_s) for slot in wave
         ]
-        for slot, completion in zip(wave, self._generate(requests), strict=True):
+        for slot, completion in zip(wave, self.engine.answer(requests), strict=True):
             slot.take(completion, self._sampling.prefill)
-
-    def _generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
-        try:
-            completions = self.engine.generate(requests)
-            if len(completions) != len(requests):
-                raise SimulatorError(f"The engine gave {len(completions)} answers to {len(requests)} requests.")
-        except Exception as error:  # noqa: BLE001 - an engine that breaks its contract fails the wave, not the program
-            return [Completion(failure=classify(error)) for _ in requests]
-        return completions
 
     def _prompt_version(self, session: WorldModelSession) -> str:
         return f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"

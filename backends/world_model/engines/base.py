@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentworld_envs.interface import Failure, Session, Usage
+from agentworld_envs.interface import Failure, ProviderError, Session, Usage, classify
 
 Role = Literal["system", "user", "assistant"]
 
@@ -85,6 +85,16 @@ class Engine(ABC):
     @abstractmethod
     def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
         """Answer all requests together: same length, same order. A request never raises: see `Completion.failure`."""
+
+    def answer(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
+        """`generate`, also of an engine that breaks its contract: that is a failure of every request, not an escape."""
+        try:
+            completions = self.generate(requests)
+            if len(completions) != len(requests):
+                raise ProviderError(f"The engine gave {len(completions)} answers to {len(requests)} requests.")
+        except Exception as error:  # noqa: BLE001 - a broken engine fails the wave, not the program
+            return [Completion(failure=classify(error)) for _ in requests]
+        return completions
 
     def count_tokens(self, messages: Sequence[Message]) -> int | None:
         """Length of the rendered prompt in tokens, `None` when this engine cannot tell."""
