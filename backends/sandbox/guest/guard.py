@@ -10,12 +10,21 @@ import signal
 import time
 
 from agentworld_envs.backends.sandbox.guest.job import Job
-from agentworld_envs.backends.sandbox.guest.processes import Process, Reaper, below_me, own_memory, send
+from agentworld_envs.backends.sandbox.guest.processes import (
+    Process,
+    Reaper,
+    at_rest,
+    below_me,
+    own_memory,
+    send,
+    stop_all,
+)
 
 _EVERY_S = 0.02
 _IDLE_S = 0.1
 """While only background processes run; a machine may have hundreds of such sandboxes."""
-_QUIET_WITHIN_S = 0.2
+_QUIET_WITHIN_S = 3.0
+_LOOK_AGAIN_S = 0.001
 
 
 class Guard:
@@ -25,7 +34,7 @@ class Guard:
         self._reaper = reaper
         self._limit = 0
         self._next: float | None = None
-        self._frozen: list[int] = []
+        self._held: set[int] = set()
 
     def configure(self, limit: int) -> None:
         """Set the limit in bytes of memory; 0 for none."""
@@ -60,18 +69,27 @@ class Guard:
                 job.facts["out_of_memory"] = True
 
     def freeze(self) -> bool:
-        """Stop all processes. Gives whether they have come to rest (one may be stuck in the kernel)."""
+        """Stop all processes. Gives whether they have come to rest (one may be stuck in the kernel).
+
+        The first process of a namespace stops all others at once, so that none can outrun it by starting others; what
+        was on its way to wake others is caught by stopping all again, until two looks in a row see none that moves.
+        """
         end = time.monotonic() + _QUIET_WITHIN_S
-        self._frozen = []
+        self._held = {process.pid for process in below_me() if process.stopped}
+        clean = 0
         while time.monotonic() < end:
-            moving = [process for process in below_me() if not process.stopped]
+            moving = [process for process in below_me() if not at_rest(process)]
             if not moving:
-                return True
-            self._frozen += [process.pid for process in moving if process.pid not in self._frozen]
-            send(moving, signal.SIGSTOP)
+                clean += 1
+                if clean == 2:
+                    return True
+            else:
+                clean = 0
+                stop_all(moving)
+                time.sleep(_LOOK_AGAIN_S)  # to stop takes time on the processor
         return False
 
     def thaw(self) -> None:
         """Let those go on that `freeze` stopped; what was stopped before stays so."""
-        frozen, self._frozen = set(self._frozen), []
-        send([process for process in below_me() if process.pid in frozen], signal.SIGCONT)
+        held, self._held = self._held, set()
+        send([process for process in below_me() if process.pid not in held], signal.SIGCONT)
