@@ -6,6 +6,7 @@ programs and reads them again and again, so that everything crawls. This looks e
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 
@@ -30,7 +31,14 @@ _LOOK_AGAIN_S = 0.001
 class Guard:
     """Samples /proc while anything runs. Does nothing on its own while only the idle shell is there."""
 
-    def __init__(self, reaper: Reaper) -> None:
+    def __init__(self, reaper: Reaper, kills: int | None = None) -> None:
+        """Does nothing before `configure`.
+
+        Args:
+            reaper: reaps what is killed.
+            kills: descriptor of the control group's file with the line `oom_kill N`, where there is one.
+        """
+        self._kills = kills
         self._reaper = reaper
         self._limit = 0
         self._next: float | None = None
@@ -39,6 +47,18 @@ class Guard:
     def configure(self, limit: int) -> None:
         """Set the limit in bytes of memory; 0 for none."""
         self._limit = limit
+
+    def kernel_kills(self) -> int:
+        """How many processes of the sandbox the kernel killed so far because the control group had no memory left."""
+        if self._kills is None:
+            return 0
+        try:
+            for line in os.pread(self._kills, 4096, 0).splitlines():
+                if line.startswith(b"oom_kill "):
+                    return int(line.split()[1])
+        except OSError:
+            pass
+        return 0
 
     def begin(self) -> None:
         """A command was started: look in a moment, so that short commands pay nothing."""
