@@ -32,7 +32,7 @@ def pack(source: Path, limit: int) -> bytes:
             folders.sort()
             for name in sorted(folders + files):
                 path = Path(folder, name)
-                archive.inodes.clear()  # every file for itself: hard links are slow to read
+                archive.inodes.clear()  # type: ignore[attr-defined]  # every file for itself: hard links are slow to read
                 info = archive.gettarinfo(path, str(path.relative_to(source)))
                 if info is None or not (info.isreg() or info.isdir() or info.issym() or info.islnk()):
                     continue
@@ -87,7 +87,7 @@ def unpack(data: bytes, target: Path, limit: int) -> list[str]:
             for count, info in enumerate(archive):
                 if count >= _MOST_NAMES:
                     raise SandboxRefused(f"The sandbox sent more than {_MOST_NAMES} names.")
-                info.pax_headers.clear()  # the archive keeps all that it has read
+                info.pax_headers = {}  # the archive keeps all that it has read
                 if info.issym():
                     links.append((PurePosixPath(info.name), info.linkname))
                 else:

@@ -90,7 +90,7 @@ def pack(path: str, limit: int) -> bytes:
 
 
 def _add(archive: tarfile.TarFile, path: str, name: str, limit: int) -> None:
-    archive.inodes.clear()  # every file for itself: hard links are slow to read
+    archive.inodes.clear()  # type: ignore[attr-defined]  # every file for itself: hard links are slow to read
     try:
         info = archive.gettarinfo(path, name)
     except OSError:  # gone since it was listed
