@@ -198,3 +198,26 @@ def test_local_leaves_no_folder(caplog: pytest.LogCaptureFixture) -> None:
     assert "isolates nothing" in caplog.text
     assert not os.path.exists(home)
     _until(lambda: not below & parents().keys(), SLOW)
+
+
+def test_a_pool_whose_provider_fails_says_why(namespaces: NamespaceProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> NamespaceSandbox:
+        raise OSError("no descriptors left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(namespaces, "start", fail)
+        with Pool(namespaces, 2) as pool:
+            assert pool.wait_full(20 * SLOW)  # it gave up
+            assert len(pool) == 0
+            with pytest.raises(OSError, match="no descriptors"):
+                pool.take()
+            patched.undo()
+            pool.take().close()
+            assert pool.wait_full(20 * SLOW)
+
+
+def test_requests_that_fail_leave_no_descriptors(sandbox: NamespaceSandbox) -> None:
+    for _ in range(SMALL.open_files // 2 + 10):
+        with pytest.raises(SandboxError, match="refused a request"):
+            sandbox.exec(["true"], env={"NUMBER": 1})  # type: ignore[dict-item]
+    assert sandbox.exec(["echo", "fine"]).stdout == "fine\n"
