@@ -61,7 +61,7 @@ def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: in
     mounted = mounts()
     owner = _busy_owner(kind, count)
     below = descendants(owner.pid)
-    assert len(below) > 4 * count
+    assert len(below) >= 4 * count  # agent, shell, two sleepers; the short sleep of the loop may be between two
     owner.send_signal(how)
     owner.wait(5 * SLOW)
     _until(lambda: not below & parents().keys(), SLOW)
