@@ -59,7 +59,7 @@ class CommandResult:
     output_exceeded: bool = False
     """Whether it was stopped because it wrote more than `Limits.output_limit`."""
     out_of_memory: bool = False
-    """Whether one of its processes was killed by the agent because all together used too much memory."""
+    """Whether one of its processes was killed, by the agent or by the kernel, because all used too much memory."""
     shell_restarted: bool = False
     """Whether the shell ended with this command. The next one runs in a new shell: variables are lost, files stay."""
     duration_s: float = 0.0
@@ -108,7 +108,11 @@ class Sandbox(abc.ABC):
         """Run a command in the session's shell, which keeps its folder, variables and functions between commands.
 
         Standard input is empty. At the deadline everything that the command started is killed; the shell lives on.
-        Processes that it leaves in the background live on too, but what they write after its end is thrown away.
+        Processes that it leaves in the background live on too. What they write after its end is thrown away while
+        nothing runs; what they write during a later command may appear in the output of that one.
+
+        The exit code and the output are the guest's word: the shell is the enemy's to change. Grade only with `exec`,
+        in a fresh sandbox or in one that was started from a frozen one.
 
         Args:
             command: shell text, any number of lines, without NUL.
@@ -138,7 +142,7 @@ class Sandbox(abc.ABC):
             argv: the program and its arguments.
             timeout_s: seconds until it is stopped with all that it started.
             env: variables on top of the sandbox's own.
-            cwd: where it runs; the sandbox's home when not given.
+            cwd: where it runs, exit code 127 when it cannot be entered; the sandbox's home when not given.
             stdin: what it can read, at most 1 MiB.
 
         Raises:

@@ -9,10 +9,12 @@ import threading
 import time
 from typing import Any
 
-from agentworld_envs.backends.sandbox.guest.frames import Decoder, Frame, FrameError, Kind, encode
+from agentworld_envs.backends.sandbox.guest.frames import MAX_HEADER, Decoder, Frame, FrameError, Kind, encode
 from agentworld_envs.interface import SandboxDead, SandboxError, SandboxRefused, SessionLost
 
 _CHUNK = 2**18
+MOST = 2**18
+"""Bytes of the largest answer where nothing else is said."""
 
 
 class Connection:
@@ -21,7 +23,7 @@ class Connection:
     def __init__(self, stream: socket.socket) -> None:
         """Take over a connected socket."""
         self._stream = stream
-        self._decoder = Decoder()
+        self._decoder = Decoder(MOST, MAX_HEADER)
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._last = 0
@@ -33,7 +35,7 @@ class Connection:
         """Why nothing can be asked any more; empty while it can."""
         return self._dead
 
-    def ask(self, kind: Kind, header: dict[str, Any], blob: bytes = b"", *, timeout_s: float) -> Frame:
+    def ask(self, kind: Kind, header: dict[str, Any], blob: bytes = b"", *, timeout_s: float, most: int = 0) -> Frame:
         """Ask, and wait for the answer.
 
         Args:
@@ -41,6 +43,7 @@ class Connection:
             header: its arguments.
             blob: its bytes.
             timeout_s: seconds after which the guest counts as dead.
+            most: bytes that the answer may have beyond the usual.
 
         Raises:
             SandboxDead: the guest is gone, silent, or does not keep to the protocol.
@@ -53,6 +56,7 @@ class Connection:
             if self._dead:
                 raise SandboxDead(self._dead)
             self._last += 1
+            self._decoder.limit = MOST + most
             try:
                 data = encode(Frame(kind, self._last, header, blob))
             except FrameError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,15 +73,15 @@ class GuestSandbox(Sandbox):
         }
         self._ask(Kind.HELLO, header, timeout_s=START_TIMEOUT_S)
 
-    def _ask(self, kind: Kind, header: dict[str, Any], blob: bytes = b"", *, timeout_s: float) -> Frame:
-        return self._connection.ask(kind, header, blob, timeout_s=timeout_s)
+    def _ask(self, kind: Kind, header: dict[str, Any], blob: bytes = b"", *, timeout_s: float, most: int = 0) -> Frame:
+        return self._connection.ask(kind, header, blob, timeout_s=timeout_s, most=most)
 
     def run(self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S, *, merge_stderr: bool = False) -> CommandResult:
         if "\0" in command:
             raise ValueError("A command cannot have a NUL character in it; no shell can take one.")
         header = {**self._job(timeout_s), "merged": merge_stderr}
         blob = command.encode("utf-8", "surrogateescape")
-        answer = self._ask(Kind.RUN, header, blob, timeout_s=timeout_s + GRACE_S)
+        answer = self._ask(Kind.RUN, header, blob, timeout_s=timeout_s + GRACE_S, most=self._most_output)
         if answer.header.get("tampered"):
             raise Tampered("The command wrote to the private channel of its shell, so that its result means nothing.")
         return _result(answer)
@@ -97,24 +98,30 @@ class GuestSandbox(Sandbox):
         if isinstance(argv, str) or not argv or any("\0" in part for part in argv):
             raise ValueError(f"Expected argv to be a program and its arguments, without NUL, got {argv!r}.")
         header = {**self._job(timeout_s), "argv": list(argv), "env": dict(env or {}), "cwd": cwd}
-        return _result(self._ask(Kind.EXEC, header, stdin, timeout_s=timeout_s + GRACE_S))
+        return _result(self._ask(Kind.EXEC, header, stdin, timeout_s=timeout_s + GRACE_S, most=self._most_output))
+
+    @property
+    def _most_output(self) -> int:
+        return 2 * self._settings.limits.output_cap
 
     def _job(self, timeout_s: float) -> dict[str, Any]:
         limits = self._settings.limits
         return {"timeout_s": timeout_s, "output_cap": limits.output_cap, "output_limit": limits.output_limit}
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        end = time.monotonic() + FILE_TIMEOUT_S
         for offset in range(0, max(len(data), 1), _CHUNK):
             header = {"path": path, "append": offset > 0, "mode": mode}
-            self._ask(Kind.WRITE, header, data[offset : offset + _CHUNK], timeout_s=FILE_TIMEOUT_S)
+            self._ask(Kind.WRITE, header, data[offset : offset + _CHUNK], timeout_s=end - time.monotonic())
 
     def read(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        end = time.monotonic() + FILE_TIMEOUT_S  # for all of it: the agent may give one byte at a time
         data = bytearray()
         more = True
         while more and len(data) <= limit:
             size = min(_CHUNK, limit + 1 - len(data))
             header = {"path": path, "offset": len(data), "limit": size}
-            answer = self._ask(Kind.READ, header, timeout_s=FILE_TIMEOUT_S)
+            answer = self._ask(Kind.READ, header, timeout_s=end - time.monotonic(), most=size)
             data += answer.blob[:size]
             more = bool(answer.header.get("more")) and bool(answer.blob)
         if len(data) > limit:
@@ -128,7 +135,7 @@ class GuestSandbox(Sandbox):
     def download(self, path: str, target: Path | str, limit: int = COPY_LIMIT) -> list[str]:
         if not 0 < limit <= COPY_LIMIT:
             raise ValueError(f"Expected limit to be 1 to {COPY_LIMIT} bytes, got {limit}.")
-        answer = self._ask(Kind.PACK, {"path": path, "limit": limit}, timeout_s=FILE_TIMEOUT_S)
+        answer = self._ask(Kind.PACK, {"path": path, "limit": limit}, timeout_s=FILE_TIMEOUT_S, most=limit)
         return archive.unpack(answer.blob, Path(target), limit)
 
     def screen(self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0) -> str:
@@ -182,7 +189,7 @@ def _result(answer: Frame) -> CommandResult:
             shell_restarted=bool(header.get("shell_restarted")),
             duration_s=float(header["seconds"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SandboxDead(f"The sandbox answered a command with nonsense: {error!r}.") from error
 
 

@@ -78,7 +78,7 @@ class LocalProvider(Provider):
 
     def start(self) -> LocalSandbox:
         _log.warning("Sandbox kind 'local' isolates nothing: commands can do all that this user can do.")
-        home = self.config.home or tempfile.mkdtemp(prefix="agentworld-local-")
+        home = self.config.home or tempfile.mkdtemp(prefix=f"agentworld-local-{os.getpid()}-")
         ours, theirs = socket.socketpair()
         try:
             with theirs:

@@ -16,6 +16,7 @@ from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.backends.sandbox.zygote import Layers, Zygote
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
 
+_STILL_TIMEOUT_S = 15.0
 _MOST_LAYERS = 24
 """Deeper stacks are flattened: every lookup of a file that is not there asks each layer."""
 
@@ -41,11 +42,12 @@ class NamespaceSandbox(GuestSandbox):
 
     def snapshot(self) -> NamespaceSnapshot:
         limits = self._provider.config.limits
-        self._ask(Kind.FREEZE, {}, timeout_s=5.0)
         try:
+            if not self._ask(Kind.FREEZE, {}, timeout_s=_STILL_TIMEOUT_S).header.get("quiet"):
+                raise SandboxError("Its processes do not come to rest, so that its files cannot be copied; use freeze.")
             layer = self._provider.zygote.copy(self._number, limits.disk_mb * 2**20, limits.inodes)
         finally:
-            self._ask(Kind.THAW, {}, timeout_s=5.0)
+            self._ask(Kind.THAW, {}, timeout_s=_STILL_TIMEOUT_S)
         return NamespaceSnapshot(self._provider, [layer, *self._layers])
 
     def freeze(self) -> NamespaceSnapshot:
@@ -54,12 +56,13 @@ class NamespaceSandbox(GuestSandbox):
                 raise SandboxDead(self._connection.dead or "The sandbox was closed.")
             self._ended = True
             self._connection.close()
-            layer = self._provider.zygote.end(self._number, keep=True)
-        assert layer is not None
-        snapshot = NamespaceSnapshot(self._provider, [layer, *self._layers])
-        self._provider.forget(self)
-        self._provider.layers.give(self._layers)
-        return snapshot
+            try:
+                layer = self._provider.zygote.end(self._number, keep=True)
+                assert layer is not None
+                return NamespaceSnapshot(self._provider, [layer, *self._layers])
+            finally:
+                self._provider.forget(self)
+                self._provider.layers.give(self._layers)
 
     def _end(self) -> None:
         with self._ending:

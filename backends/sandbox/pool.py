@@ -53,7 +53,7 @@ class Pool:
             sandbox = None
             try:
                 sandbox = self._warm()
-            except AgentWorldError:
+            except (AgentWorldError, OSError):
                 self._broken = True  # whoever takes the next one tries it again and is told why
             finally:
                 with self._change:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -18,6 +20,8 @@ from agentworld_envs.interface import SandboxError
 _MAX_MESSAGE = 2**17
 _ANSWER_TIMEOUT_S = 90.0
 _START_TIMEOUT_S = 20.0
+_limit_lock = threading.Lock()
+"""Held while the limit of open files of this process is another."""
 
 
 class Zygote:
@@ -27,6 +31,7 @@ class Zygote:
         """Start it. Raises SandboxError when this machine does not allow namespaces."""
         self._owner = os.getpid()
         self._lock = threading.Lock()
+        self._broken = ""
         self._numbers = itertools.count(1)
         self._group = leases.Owner.this_process().group()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,6 +49,7 @@ class Zygote:
         try:
             self._control.settimeout(_START_TIMEOUT_S)
             self.facts = self._ask({"group": self._group, "owner": os.getpid()})
+            self._control.settimeout(_ANSWER_TIMEOUT_S)
         except BaseException:
             self.close()
             raise
@@ -57,25 +63,64 @@ class Zygote:
     def _ask(self, request: dict[str, Any], fd: int | None = None) -> dict[str, Any]:
         if os.getpid() != self._owner:
             raise SandboxError("Sandboxes belong to the process that started them, not to a forked child of that.")
+        message = json.dumps(request).encode()
         with self._lock:
+            if self._broken:
+                raise SandboxError(f"{self._broken} Make a new provider.")
             try:
-                socket.send_fds(self._control, [json.dumps(request).encode()], [] if fd is None else [fd])
+                try:
+                    self._send(message, fd)
+                except OSError as error:
+                    if error.errno not in (errno.ETOOMANYREFS, errno.EMSGSIZE, errno.ENOBUFS, errno.ENOMEM):
+                        raise
+                    # Nothing was sent, so that nothing is mixed up.
+                    raise SandboxError(f"The process that makes sandboxes cannot be asked: {error}.") from error
                 data = self._control.recv(_MAX_MESSAGE)
-            except OSError as error:
-                self._control.close()  # an answer that comes late would be taken for another's
-                raise SandboxError(f"The process that makes sandboxes does not answer: {error}.") from error
-        if not data:
-            raise SandboxError("The process that makes sandboxes has ended. Make a new provider.")
+                if not data:
+                    raise EOFError("it has ended")
+            except SandboxError:
+                raise
+            except (OSError, EOFError) as error:
+                self._break("The process that makes sandboxes does not answer.")
+                raise SandboxError(
+                    f"The process that makes sandboxes does not answer: {error}. Make a new provider."
+                ) from error
+            except BaseException:  # interrupted between question and answer: later answers would be mixed up
+                self._break("A request to the process that makes sandboxes was interrupted.")
+                raise
         answer: dict[str, Any] = json.loads(data)
         if "error" in answer:
             raise SandboxError(f"The sandbox could not be handled: {answer['error']}")
         return answer
 
+    def _break(self, why: str) -> None:
+        """Give it up, with all its sandboxes: it ends when its socket does."""
+        self._broken = why
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
+
+    def _send(self, message: bytes, fd: int | None) -> None:
+        """Send a request. For an ordinary user the kernel bounds the descriptors that are on their way, those of
+        sandboxes included, by the sender's limit of open files; so that is as high as it may be meanwhile."""
+        if fd is None:
+            self._control.sendall(message)
+            return
+        with _limit_lock:
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+                socket.send_fds(self._control, [message], [fd])
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
     def start(self, spec: dict[str, Any]) -> tuple[int, socket.socket]:
         """Ask for a sandbox; gives its number and the stream to its agent. Raises SandboxError."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise SandboxError(f"The sandbox cannot be started: {error}.") from error
         number = next(self._numbers)
-        self._control.settimeout(_ANSWER_TIMEOUT_S)
         with theirs:
             try:
                 self._ask({"do": "start", "id": number, "spec": spec}, theirs.fileno())

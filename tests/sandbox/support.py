@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agentworld_envs.backends.sandbox import Limits, NamespaceConfig
 from agentworld_envs.backends.sandbox.launcher.cgroups import find_groups
+from agentworld_envs.backends.sandbox.namespace import NamespaceProvider
 
 SMALL = Limits(
     memory_mb=128,
@@ -64,6 +65,10 @@ def mounts() -> list[str]:
     return [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
 
 
-def can_use_groups() -> bool:
-    """Whether this process may make control groups here."""
-    return os.geteuid() == 0
+SLOW = 5.0
+"""Factor by which a loaded machine may be slower than what a test expects of the time on a clock."""
+
+
+def counts_memory(provider: NamespaceProvider) -> bool:
+    """Whether a control group counts the memory of this provider's sandboxes."""
+    return "memory" in provider.zygote.facts["controllers"]

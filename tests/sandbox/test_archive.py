@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import io
 import os
 import socket
@@ -10,6 +12,7 @@ import struct
 import tarfile
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from hypothesis import strategies as st
 from agentworld_envs.backends.sandbox import Sandbox, archive
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest.frames import Decoder, Frame, FrameError, Kind, encode
+from agentworld_envs.backends.sandbox.namespace import NamespaceSandbox
 from agentworld_envs.interface import SandboxDead, SandboxRefused
 
 LIMIT = 100_000
@@ -51,6 +55,17 @@ ESCAPES = {
     "link and through it": [("l", SYM, "/tmp"), ("l/agentworld-evil", REG, b"x")],
     "link inside, then replaced": [("d", DIR, b""), ("d/l", SYM, "../.."), ("d/l/evil", REG, b"x")],
     "chain of links": [("a", SYM, "."), ("b", SYM, "a/.."), ("b/evil", REG, b"x")],
+    "links below links": [
+        ("f", REG, b"x"),
+        ("d", SYM, "."),
+        ("d/d1", SYM, "."),
+        ("d/d1/d2", SYM, "."),
+        ("d/d1/d2/out", SYM, "../../../victim"),
+        ("d/out/x", SYM, "anything"),
+    ],
+    "up behind a link": [("a", SYM, "."), ("b", SYM, "a/.."), ("c", SYM, "a/../..")],
+    "folder below a link": [("f", REG, b"x"), ("l", SYM, ".."), ("l/evil", DIR, b"")],
+    "a name that is too long": [("x" * 300, REG, b"x"), ("/".join(["d" * 100] * 60), REG, b"x"), ("f", REG, b"x")],
     "hard link out": [("h", LNK, "/etc/passwd")],
     "hard link to a parent": [("h", LNK, "../../etc/passwd")],
     "hard link to a link": [("s", SYM, "/etc/passwd"), ("h", LNK, "s")],
@@ -81,6 +96,40 @@ def test_nothing_gets_out_of_the_target(tmp_path: Path, name: str) -> None:
         if not path.is_symlink():
             assert path.stat().st_mode & 0o7000 == 0
             assert b"root:" not in (path.read_bytes() if path.is_file() else b"")
+
+
+def test_hard_links_are_copied_as_files_and_quickly(sandbox: NamespaceSandbox, tmp_path: Path) -> None:
+    sandbox.run(
+        'mkdir d; echo x > d/a; python3 -c \'import os\nfor i in range(1500): os.link("d/a", f"d/l{i}")\'', 30.0
+    )
+    started = time.process_time()
+    assert sandbox.download("/workspace/d", tmp_path / "d") == []
+    assert time.process_time() - started < 5
+    assert {path.read_text() for path in (tmp_path / "d").iterdir()} == {"x\n"}
+    members = [("a", REG, b"x"), *((f"l{index}", LNK, "a") for index in range(3000))]
+    assert len(archive.unpack(_tar(*members), tmp_path / "e", LIMIT)) == 3000
+
+
+def _note(kind: bytes, size: int) -> bytes:
+    info = tarfile.TarInfo("x")
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT) + bytes(size)
+
+
+BOMBS = {
+    "compressed": bz2.compress(_tar(("f", REG, b"x"))),
+    "also compressed": gzip.compress(_tar(("f", REG, b"x"))),
+    "long name": _note(tarfile.GNUTYPE_LONGNAME, 2**20),
+    "notes": _note(tarfile.XHDTYPE, 2**20),
+    "notes on all": _note(tarfile.XGLTYPE, 2**10),
+    "many names": tarfile.TarInfo("f").tobuf() * 100_001,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_an_archive_that_is_a_bomb_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SandboxRefused):
+        archive.unpack(BOMBS[name], tmp_path / "target", LIMIT)
 
 
 @given(st.binary(max_size=2000))

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from sandbox.support import SLOW
 
 from agentworld_envs.backends.sandbox import Sandbox, sandbox_config
 from agentworld_envs.interface import (
@@ -43,7 +44,7 @@ def test_at_the_deadline_the_shell_survives(anything: Sandbox) -> None:
     anything.run("x=kept; cd /tmp")
     started = time.monotonic()
     result = anything.run("echo before; sleep 100 | sleep 100", timeout_s=0.3)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 2 * SLOW
     assert result.timed_out
     assert result.exit_code == 124
     assert result.stdout == "before\n"

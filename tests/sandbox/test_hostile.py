@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sandbox.support import SMALL, can_use_groups, descendants
+from sandbox.support import SLOW, SMALL, counts_memory, descendants
 
 from agentworld_envs.backends.sandbox.namespace import NamespaceProvider, NamespaceSandbox
 from agentworld_envs.interface import SandboxRefused, Tampered
@@ -21,7 +21,7 @@ _proven: list[bool] = []
 
 
 @pytest.fixture
-def caged(sandbox: NamespaceSandbox) -> NamespaceSandbox:
+def caged(namespaces: NamespaceProvider, sandbox: NamespaceSandbox) -> NamespaceSandbox:
     """A sandbox whose bounds were seen to hold."""
     if not _proven:
         assert "48" in sandbox.run("ulimit -u").stdout
@@ -29,8 +29,8 @@ def caged(sandbox: NamespaceSandbox) -> NamespaceSandbox:
         assert sandbox.run("df --output=itotal /workspace | tail -1").stdout.strip() == str(SMALL.inodes)
         assert sandbox.run("ulimit -f").stdout.strip() == str(SMALL.disk_mb * 1024)
         data = sandbox.run("ulimit -d").stdout.strip()
-        assert can_use_groups() or data == str(SMALL.memory_mb * 1024)
-        started = sandbox.run("for i in $(seq 100); do sleep 5 & done; wait", 2.0, merge_stderr=True)
+        assert counts_memory(namespaces) or data == str(SMALL.memory_mb * 1024)
+        started = sandbox.run("for i in $(seq 100); do sleep 20 & done; wait", 5.0, merge_stderr=True)
         assert "fork" in started.stdout
         _proven.append(True)
     return sandbox
@@ -85,9 +85,9 @@ def test_bombs(caged: NamespaceSandbox, name: str) -> None:
     command, timeout_s = BOMBS[name]
     started = time.monotonic()
     result = caged.run(command, timeout_s)
-    assert time.monotonic() - started < timeout_s + 2.5
+    assert time.monotonic() - started < timeout_s + 2.5 * SLOW
     assert result.exit_code != 0 or result.out_of_memory or name == "zombies"
-    assert "alive" in caged.run("echo alive", 5.0).stdout
+    assert "alive" in caged.run("echo alive", 5.0 * SLOW).stdout
     assert caged.exec(["echo", "alive"]).stdout == "alive\n"
 
 
@@ -97,7 +97,7 @@ def test_kept_bombs_do_not_outlive_the_sandbox(namespaces: NamespaceProvider) ->
     assert len(descendants(sandbox.pid or 0)) > 20
     started = time.monotonic()
     sandbox.close()
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < SLOW
     assert not descendants(namespaces.zygote.process_id) & descendants(os.getpid()) - {namespaces.zygote.process_id}
 
 
@@ -149,13 +149,13 @@ def test_spite(caged: NamespaceSandbox, name: str) -> None:
     started = time.monotonic()
     with contextlib.suppress(Tampered):
         caged.run(SPITE[name], 2.0)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 4 * SLOW
     # Its own settings may go on to bother it, but the session answers, in time, and programs apart from it do not care.
     caged.run("echo alive", 2.0)
     caged.run("echo alive", 2.0)
     assert caged.exec(["/bin/echo", "alive"]).stdout == "alive\n"
-    caged.run("kill -9 $$", 2.0)
-    assert caged.run("echo alive", 2.0).stdout == "alive\n"
+    caged.run("kill -9 $$", 2.0 * SLOW)
+    assert caged.run("echo alive", 2.0 * SLOW).stdout == "alive\n"
 
 
 def test_an_environment_of_ten_megabytes(caged: NamespaceSandbox) -> None:
@@ -196,7 +196,7 @@ def test_nothing_outlives_a_deadline(caged: NamespaceSandbox, name: str) -> None
     result = caged.run(TREES[name], 0.3)
     assert result.timed_out
     deaf = name in ("its own trap", "deaf to the unwinding")
-    assert result.duration_s < (1.5 if deaf else 0.8)
+    assert result.duration_s < (1.5 if deaf else 0.8) * SLOW
     processes = caged.exec(["ps", "-A", "-o", "pid=,stat=,args="]).stdout.splitlines()
     living = [line for line in processes if line.split()[1][0] != "Z"]
     assert len(living) == 2 + (not result.shell_restarted), living  # the agent, the shell, ps
@@ -206,12 +206,16 @@ def test_nothing_outlives_a_deadline(caged: NamespaceSandbox, name: str) -> None
 
 
 def test_memory_is_bounded_and_said(caged: NamespaceSandbox) -> None:
-    result = caged.run("python3 -c 'x=[]\nwhile True: x.append(bytearray(1<<20))'", 10.0)
-    assert "MemoryError" in result.stderr or (result.exit_code == 137 and result.out_of_memory)
+    """Whoever was faster: the agent, which looks now and then, the kernel, or the limit of one process."""
+    for _ in range(3):
+        result = caged.run("python3 -c 'x=[]\nwhile True: x.append(bytearray(1<<20))'", 10.0 * SLOW)
+        assert "MemoryError" in result.stderr or (result.exit_code == 137 and result.out_of_memory)
+    assert not caged.run("true").out_of_memory
 
 
-@pytest.mark.skipif(not can_use_groups(), reason="needs control groups")
-def test_the_kernel_counts_the_memory(caged: NamespaceSandbox) -> None:
+def test_the_kernel_counts_the_memory(namespaces: NamespaceProvider, caged: NamespaceSandbox) -> None:
+    if not counts_memory(namespaces):
+        pytest.skip("needs control groups")
     peak = Path("/sys/fs/cgroup")  # wherever it is mounted, the group of this sandbox is below the zygote's
     found = [folder for folder, _, files in os.walk(peak) if "memory.limit_in_bytes" in files or "memory.max" in files]
     ours = [

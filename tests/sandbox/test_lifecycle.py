@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 
 import pytest
-from sandbox.support import SMALL, descendants, groups, mounts, parents, small
+from sandbox.support import SLOW, SMALL, descendants, groups, mounts, parents, small
 
 from agentworld_envs.backends.sandbox import LocalConfig, Pool, sweep
 from agentworld_envs.backends.sandbox.leases import Owner
@@ -58,15 +59,14 @@ def _busy_owner(kind: str, count: int) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: int, how: int) -> None:
     mounted = mounts()
-    folders = set(glob.glob("/tmp/agentworld-*"))
     owner = _busy_owner(kind, count)
     below = descendants(owner.pid)
-    assert len(below) > 4 * count
+    assert len(below) >= 4 * count  # agent, shell, two sleepers; the short sleep of the loop may be between two
     owner.send_signal(how)
-    owner.wait(5)
-    _until(lambda: not below & parents().keys(), 1.0)
-    _until(lambda: not groups(owner.pid), 1.0)
-    _until(lambda: set(glob.glob("/tmp/agentworld-*")) <= folders, 1.0)
+    owner.wait(5 * SLOW)
+    _until(lambda: not below & parents().keys(), SLOW)
+    _until(lambda: not groups(owner.pid), SLOW)
+    _until(lambda: not glob.glob(f"{tempfile.gettempdir()}/agentworld-local-{owner.pid}-*"), SLOW)
     assert mounts() == mounted
     assert owner.stdout is not None
     owner.stdout.close()
@@ -75,15 +75,15 @@ def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: in
 def test_the_owner_is_killed_while_a_child_holds_its_sockets(namespaces: NamespaceProvider) -> None:
     """A forked worker inherits every socket, so that their other ends do not see the owner's death."""
     code = OWNER.format(path=sys.path, kind="namespace", count=2).replace(
-        'print("busy"', 'import os\nif os.fork() == 0: os.setsid(); time.sleep(3); os._exit(0)\nprint("busy"'
+        'print("busy"', 'import os\nif os.fork() == 0: os.setsid(); time.sleep(20); os._exit(0)\nprint("busy"'
     )
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     assert owner.stdout.readline() == "busy\n"
     below = {pid for pid in descendants(owner.pid) if descendants(pid)}
     owner.kill()
-    owner.wait(5)
-    _until(lambda: not below & parents().keys(), 1.0)
+    owner.wait(5 * SLOW)
+    _until(lambda: not below & parents().keys(), SLOW)
     owner.stdout.close()
 
 
@@ -105,7 +105,7 @@ def test_the_agent_hangs(namespaces: NamespaceProvider) -> None:
         started = time.monotonic()
         with pytest.raises(SandboxDead, match="did not answer"):
             sandbox.ping(0.3)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < SLOW
 
 
 def test_the_zygote_is_killed() -> None:
@@ -114,7 +114,7 @@ def test_the_zygote_is_killed() -> None:
         zygote = provider.zygote.process_id
         below = descendants(zygote)
         os.kill(zygote, signal.SIGKILL)
-        _until(lambda: not below & parents().keys(), 1.0)
+        _until(lambda: not below & parents().keys(), SLOW)
         with pytest.raises(SandboxDead):
             sandbox.run("true")
         with pytest.raises(SandboxError, match=r"ended|answer"):
@@ -160,7 +160,6 @@ def test_an_owner_is_told_from_a_later_process_with_its_pid() -> None:
     assert Owner.of_group("docker-1-2-3") is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs control groups")
 def test_a_sweep_removes_what_the_dead_left_and_nothing_else(namespaces: NamespaceProvider) -> None:
     with namespaces.start() as sandbox:
         mine = groups(os.getpid())
@@ -179,13 +178,13 @@ def test_a_sweep_removes_what_the_dead_left_and_nothing_else(namespaces: Namespa
 def test_a_pool_hands_out_living_sandboxes_once(namespaces: NamespaceProvider) -> None:
     before = descendants(namespaces.zygote.process_id)
     with Pool(namespaces, 4) as pool:
-        assert pool.wait_full(20)
+        assert pool.wait_full(20 * SLOW)
         os.kill(pool._ready[0].pid or 0, signal.SIGKILL)  # type: ignore[attr-defined]
         taken = [pool.take() for _ in range(6)]
         assert [sandbox.run("echo $BASHPID; touch used; ls").stdout for sandbox in taken] == ["2\nused\n"] * 6
         for sandbox in taken:
             sandbox.close()
-        assert pool.wait_full(20)
+        assert pool.wait_full(20 * SLOW)
     assert descendants(namespaces.zygote.process_id) <= before
     with pytest.raises(SandboxError, match="closed"):
         pool.take()
@@ -198,4 +197,27 @@ def test_local_leaves_no_folder(caplog: pytest.LogCaptureFixture) -> None:
         below = descendants(sandbox._process.pid) | {sandbox._process.pid}
     assert "isolates nothing" in caplog.text
     assert not os.path.exists(home)
-    _until(lambda: not below & parents().keys(), 2.0)
+    _until(lambda: not below & parents().keys(), SLOW)
+
+
+def test_a_pool_whose_provider_fails_says_why(namespaces: NamespaceProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> NamespaceSandbox:
+        raise OSError("no descriptors left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(namespaces, "start", fail)
+        with Pool(namespaces, 2) as pool:
+            assert pool.wait_full(20 * SLOW)  # it gave up
+            assert len(pool) == 0
+            with pytest.raises(OSError, match="no descriptors"):
+                pool.take()
+            patched.undo()
+            pool.take().close()
+            assert pool.wait_full(20 * SLOW)
+
+
+def test_requests_that_fail_leave_no_descriptors(sandbox: NamespaceSandbox) -> None:
+    for _ in range(SMALL.open_files // 2 + 10):
+        with pytest.raises(SandboxError, match="refused a request"):
+            sandbox.exec(["true"], env={"NUMBER": 1})  # type: ignore[dict-item]
+    assert sandbox.exec(["echo", "fine"]).stdout == "fine\n"

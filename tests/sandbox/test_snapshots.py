@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from sandbox.support import small
+import contextlib
+import time
+from pathlib import Path
 
-from agentworld_envs.backends.sandbox.namespace import NamespaceProvider, NamespaceSandbox
+import pytest
+from sandbox.support import descendants, small
+
+from agentworld_envs.backends.sandbox.guest.frames import Kind
+from agentworld_envs.backends.sandbox.namespace import NamespaceProvider, NamespaceSandbox, NamespaceSnapshot
 from agentworld_envs.interface import SandboxDead, SandboxError
 
 
@@ -104,3 +109,110 @@ def test_a_snapshot_while_it_writes(sandbox: NamespaceSandbox) -> None:
         with sandbox.fork() as fork:
             assert fork.run("sort -c log; wc -l < log").exit_code == 0
     assert sandbox.run("kill $!; echo alive").stdout == "alive\n"
+
+
+_SWAPPER = """
+import ctypes, itertools, os, random
+libc = ctypes.CDLL(None)
+pairs = [(f"p{i}".encode(), f"q{i}".encode()) for i in range(60)]
+while True:
+    for p, q in random.sample(pairs, 60):
+        libc.renameat2(-100, p, -100, q, 2)
+"""
+
+
+def test_links_that_are_swapped_in_lead_nowhere(
+    namespaces: NamespaceProvider, sandbox: NamespaceSandbox, tmp_path: Path
+) -> None:
+    """The copy of a sandbox that was not even held still: folders become links to the host's while it looks."""
+    for index in range(2):
+        (tmp_path / f"f{index}").write_text("secret of the host")
+    sandbox.run(
+        f"for i in $(seq 0 59); do mkdir p$i; touch p$i/f0 p$i/f1; ln -s {tmp_path} q$i; done; "
+        f"ln -s ../../../../../../../..{tmp_path} up; ln -s /etc/shadow shadow"
+    )
+    sandbox.write("/workspace/swapper.py", _SWAPPER.encode())
+    sandbox.run("for i in 1 2; do setsid python3 swapper.py >/dev/null 2>&1 & done; sleep 0.3")
+    copied = 0
+    for _ in range(25):
+        try:
+            layer = namespaces.zygote.copy(sandbox._number, 2**25, 2000)
+        except SandboxError:  # what it listed was not there any more
+            continue
+        copied += 1
+        with NamespaceSnapshot(namespaces, [layer]) as snapshot, snapshot.start() as other:
+            assert "secret" not in other.exec(["grep", "-r", "secret", "/workspace"], 20.0).stdout
+    assert copied or sandbox.alive
+
+
+def test_nothing_outruns_the_freezing(sandbox: NamespaceSandbox) -> None:
+    """Processes that replace themselves all the time, and wake one another."""
+    code = (
+        "import os, signal\n"
+        "for _ in range(6):\n"
+        "  if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    while True:\n"
+        "      try:\n"
+        "        os.kill(-1, signal.SIGCONT)\n"
+        "        if os.fork(): os._exit(0)\n"
+        "      except OSError: pass\n"
+    )
+    sandbox.exec(["python3", "-c", code], 20.0)
+    for _ in range(3):
+        if sandbox._ask(Kind.FREEZE, {}, timeout_s=30.0).header["quiet"]:
+            looks = []
+            for _ in range(2):
+                below = descendants(sandbox.pid or 0)
+                looks.append(sorted(below))
+                assert {Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in below} == {"T"}
+                time.sleep(0.05)
+            assert looks[0] == looks[1]
+        sandbox._ask(Kind.THAW, {}, timeout_s=30.0)
+
+
+def test_what_does_not_come_to_rest_is_not_copied(
+    namespaces: NamespaceProvider, sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = sandbox._ask
+    monkeypatch.setattr(
+        sandbox,
+        "_ask",
+        lambda kind, header, **more: ask(kind, header, **more)._replace(header={"quiet": False}),
+    )
+    with pytest.raises(SandboxError, match="rest"):
+        sandbox.snapshot()
+    assert _layers(namespaces) == 0
+
+
+def test_a_process_whose_first_thread_ended_is_stopped_and_killed_too(sandbox: NamespaceSandbox) -> None:
+    """It looks like a zombie."""
+    code = (
+        "import ctypes, threading, time\n"
+        "def work():\n"
+        "  while True: open('/workspace/n', 'a').write('x'); time.sleep(0.01)\n"
+        "threading.Thread(target=work).start(); time.sleep(0.2)\n"
+        "ctypes.CDLL(None).pthread_exit(None)"
+    )
+    sandbox.run(f'setsid python3 -c "{code}" >/dev/null 2>&1 & sleep 0.6')
+    assert sandbox._ask(Kind.FREEZE, {}, timeout_s=30.0).header["quiet"]
+    size = len(sandbox.read("/workspace/n"))
+    time.sleep(0.2)
+    assert size == len(sandbox.read("/workspace/n")) > 0
+    sandbox._ask(Kind.THAW, {}, timeout_s=30.0)
+    sandbox._ask(Kind.KILL, {}, timeout_s=30.0)
+    size = len(sandbox.read("/workspace/n"))
+    time.sleep(0.2)
+    assert size == len(sandbox.read("/workspace/n"))
+
+
+def test_a_link_in_a_layer_does_not_lead_a_new_sandbox_out(tmp_path: Path) -> None:
+    """A writable folder inside of another: the enemy moves its parent away and puts a link to the host there."""
+    tmp_path.chmod(0o755)
+    with NamespaceProvider(small(writable=("/workspace", "/workspace/a/b", "/tmp"))) as provider:
+        with provider.start() as sandbox:
+            sandbox.run(f"mv a c; ln -s {tmp_path} a; ls")
+            snapshot = sandbox.freeze()
+        with snapshot, contextlib.suppress(SandboxError):
+            snapshot.start().close()
+    assert list(tmp_path.iterdir()) == []

@@ -19,24 +19,26 @@ from agentworld_envs.backends.sandbox.guest.guard import Guard
 from agentworld_envs.backends.sandbox.guest.processes import Reaper, become_reaper
 from agentworld_envs.backends.sandbox.guest.runner import Busy, NoShell, Runner
 
+_MOST_MESSAGE = 2000
 _IGNORED = ("SIGPIPE", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGTTOU")
 
 
 class Agent:
     """Serves one host. One command runs at a time; the interactive terminal is separate."""
 
-    def __init__(self, fd: int, text: int) -> None:
+    def __init__(self, fd: int, text: int, kills: int | None = None) -> None:
         """Take over a connection.
 
         Args:
             fd: the stream to the host, both ways.
             text: an anonymous file for command texts.
+            kills: as for `Guard`.
         """
         self._fd = fd
         self._decoder = frames.Decoder()
         self._temporary: str | None = None
         self._reaper = Reaper()
-        self._guard = Guard(self._reaper)
+        self._guard = Guard(self._reaper, kills)
         self._poll = select.poll()
         self._runner = Runner(self._reaper, text, self._poll, self._guard)
         self._wake, wake = os.pipe()
@@ -145,7 +147,7 @@ def _path(header: dict[str, Any]) -> str:
 
 
 def _error(request: int, cause: str, message: str, **more: Any) -> Frame:
-    return Frame(Kind.ERROR, request, {"cause": cause, "message": message, **more})
+    return Frame(Kind.ERROR, request, {"cause": cause, "message": message[:_MOST_MESSAGE], **more})
 
 
 def text_file() -> int:
@@ -155,10 +157,10 @@ def text_file() -> int:
     return fd
 
 
-def main(fd: int, text: int) -> None:
+def main(fd: int, text: int, kills: int | None = None) -> None:
     """Serve over a descriptor until it ends. For a process that was forked for this and does nothing else."""
     become_reaper()
-    Agent(fd, text).serve()
+    Agent(fd, text, kills).serve()
 
 
 def main_over_stdin() -> None:

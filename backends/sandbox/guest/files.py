@@ -90,6 +90,7 @@ def pack(path: str, limit: int) -> bytes:
 
 
 def _add(archive: tarfile.TarFile, path: str, name: str, limit: int) -> None:
+    archive.inodes.clear()  # type: ignore[attr-defined]  # every file for itself: hard links are slow to read
     try:
         info = archive.gettarinfo(path, name)
     except OSError:  # gone since it was listed
@@ -117,7 +118,7 @@ def unpack(path: str, data: bytes) -> None:
     """
     os.makedirs(path, exist_ok=True)
     try:
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             for info in archive:
                 if info.name.startswith("/") or ".." in info.name.split("/"):
                     raise Refused(f"{info.name} leads out of the folder")

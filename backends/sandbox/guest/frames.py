@@ -14,6 +14,10 @@ MAX_FRAME = 160 * 2**20
 """Bytes of the largest frame that either side accepts; a longer one means that the other side is broken or hostile."""
 
 
+MAX_HEADER = 2**16
+"""Bytes of the largest header that the host accepts: JSON takes many times its size once it is read."""
+
+
 class Kind(IntEnum):
     """What a frame asks or answers."""
 
@@ -58,8 +62,15 @@ def encode(frame: Frame) -> bytes:
 class Decoder:
     """Cuts a stream of bytes into frames."""
 
-    def __init__(self, limit: int = MAX_FRAME) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = MAX_FRAME, header_limit: int = MAX_FRAME) -> None:
+        """`limit` may be changed between frames.
+
+        Args:
+            limit: bytes of the largest frame.
+            header_limit: bytes of the largest header.
+        """
+        self.limit = limit
+        self._header_limit = header_limit
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -68,7 +79,8 @@ class Decoder:
         frames = []
         while len(self._buffer) >= _PREFIX.size:
             length, kind, number, header_length = _PREFIX.unpack_from(self._buffer)
-            if not _AFTER_LENGTH <= length <= self._limit or header_length > length - _AFTER_LENGTH:
+            most = min(length - _AFTER_LENGTH, self._header_limit)
+            if not _AFTER_LENGTH <= length <= self.limit or header_length > most:
                 raise FrameError(f"a frame claims a length of {length} and a header of {header_length} bytes")
             end = 4 + length
             if len(self._buffer) < end:

@@ -6,30 +6,59 @@ programs and reads them again and again, so that everything crawls. This looks e
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 
 from agentworld_envs.backends.sandbox.guest.job import Job
-from agentworld_envs.backends.sandbox.guest.processes import Process, Reaper, below_me, own_memory, send
+from agentworld_envs.backends.sandbox.guest.processes import (
+    Process,
+    Reaper,
+    at_rest,
+    below_me,
+    own_memory,
+    send,
+    stop_all,
+)
 
 _EVERY_S = 0.02
 _IDLE_S = 0.1
 """While only background processes run; a machine may have hundreds of such sandboxes."""
-_QUIET_WITHIN_S = 0.2
+_QUIET_WITHIN_S = 3.0
+_LOOK_AGAIN_S = 0.001
 
 
 class Guard:
     """Samples /proc while anything runs. Does nothing on its own while only the idle shell is there."""
 
-    def __init__(self, reaper: Reaper) -> None:
+    def __init__(self, reaper: Reaper, kills: int | None = None) -> None:
+        """Does nothing before `configure`.
+
+        Args:
+            reaper: reaps what is killed.
+            kills: descriptor of the control group's file with the line `oom_kill N`, where there is one.
+        """
+        self._kills = kills
         self._reaper = reaper
         self._limit = 0
         self._next: float | None = None
-        self._frozen: list[int] = []
+        self._held: set[int] = set()
 
     def configure(self, limit: int) -> None:
         """Set the limit in bytes of memory; 0 for none."""
         self._limit = limit
+
+    def kernel_kills(self) -> int:
+        """How many processes of the sandbox the kernel killed so far because the control group had no memory left."""
+        if self._kills is None:
+            return 0
+        try:
+            for line in os.pread(self._kills, 4096, 0).splitlines():
+                if line.startswith(b"oom_kill "):
+                    return int(line.split()[1])
+        except OSError:
+            pass
+        return 0
 
     def begin(self) -> None:
         """A command was started: look in a moment, so that short commands pay nothing."""
@@ -60,18 +89,27 @@ class Guard:
                 job.facts["out_of_memory"] = True
 
     def freeze(self) -> bool:
-        """Stop all processes. Gives whether they have come to rest (one may be stuck in the kernel)."""
+        """Stop all processes. Gives whether they have come to rest (one may be stuck in the kernel).
+
+        The first process of a namespace stops all others at once, so that none can outrun it by starting others; what
+        was on its way to wake others is caught by stopping all again, until two looks in a row see none that moves.
+        """
         end = time.monotonic() + _QUIET_WITHIN_S
-        self._frozen = []
+        self._held = {process.pid for process in below_me() if process.stopped}
+        clean = 0
         while time.monotonic() < end:
-            moving = [process for process in below_me() if not process.stopped]
+            moving = [process for process in below_me() if not at_rest(process)]
             if not moving:
-                return True
-            self._frozen += [process.pid for process in moving if process.pid not in self._frozen]
-            send(moving, signal.SIGSTOP)
+                clean += 1
+                if clean == 2:
+                    return True
+            else:
+                clean = 0
+                stop_all(moving)
+                time.sleep(_LOOK_AGAIN_S)  # to stop takes time on the processor
         return False
 
     def thaw(self) -> None:
         """Let those go on that `freeze` stopped; what was stopped before stays so."""
-        frozen, self._frozen = set(self._frozen), []
-        send([process for process in below_me() if process.pid in frozen], signal.SIGCONT)
+        held, self._held = self._held, set()
+        send([process for process in below_me() if process.pid not in held], signal.SIGCONT)

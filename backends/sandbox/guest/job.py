@@ -39,6 +39,8 @@ class Job:
         self.deadline = self.begun + float(header["timeout_s"])
         self.stopped = ""
         """Why it was stopped: `timeout`, `output`, or nothing."""
+        self.kernel_kills = 0
+        """How many processes of the sandbox the kernel had killed for want of memory before this began."""
         self.facts: dict[str, Any] = {}
 
     def pump(self) -> int:

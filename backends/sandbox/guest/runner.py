@@ -74,8 +74,10 @@ class Runner:
 
     def _begin_in_shell(self, frame: Frame) -> None:
         shell = self._ready_shell()
+        kills = self._guard.kernel_kills()
         late = shell.submit(frame.blob, bool(frame.header["merged"]))
         self.job = Job(frame.id, frame.header, shell.pid, shell.out, shell.err, in_shell=True)
+        self.job.kernel_kills = kills
         if late:
             self.job.facts["late_bytes"] = late
 
@@ -111,27 +113,34 @@ class Runner:
     def _begin_program(self, frame: Frame) -> Frame | None:
         header = frame.header
         stdin = _filled_pipe(frame.blob) if frame.blob else os.open(os.devnull, os.O_RDONLY)
-        out, out_end = os.pipe()
-        err, err_end = os.pipe()
+        fds = [stdin]
         try:
+            fds += os.pipe()
+            fds += os.pipe()
+            _, out, out_end, err, err_end = fds
             for fd in (out, err):
                 os.set_blocking(fd, False)
             actions = [(spawn.DUP2, stdin, 0), (spawn.DUP2, out_end, 1), (spawn.DUP2, err_end, 2)]
             env = {**self._env, **header.get("env", {})}
-            pid = spawn.start(header["argv"], actions, env, header.get("cwd") or self._home, self._rights)
-        except OSError as error:
-            os.close(out)
-            os.close(err)
+            cwd = header.get("cwd")
+            kills = self._guard.kernel_kills()
+            pid = spawn.start(header["argv"], actions, env, cwd or self._home, self._rights, strict=bool(cwd))
+            job = Job(frame.id, header, pid, out, err, in_shell=False)
+        except BaseException as error:
+            for fd in fds:
+                os.close(fd)
+            if not isinstance(error, OSError):
+                raise
             text = f"{error.filename or header['argv'][0]}: {error.strerror}\n".encode()
             facts = {"code": 127, "stopped": "", "seconds": 0.0, "lengths": [0, 0, len(text), 0], "left_out": [0, 0]}
             return Frame(Kind.OK, frame.id, facts, text)
-        finally:
-            for fd in (stdin, out_end, err_end):
-                os.close(fd)
+        for fd in (stdin, out_end, err_end):
+            os.close(fd)
         self._reaper.watch(pid)
         for fd in (out, err):
             self._poll.register(fd, select.POLLIN)
-        self.job = Job(frame.id, header, pid, out, err, in_shell=False)
+        job.kernel_kills = kills
+        self.job = job
         return None
 
     def wakeup(self) -> float | None:
@@ -244,6 +253,8 @@ class Runner:
         return self._report(job, code)
 
     def _report(self, job: Job, code: int) -> Frame:
+        if self._guard.kernel_kills() > job.kernel_kills:
+            job.facts["out_of_memory"] = True
         header, data = job.report(code)
         return Frame(Kind.OK, job.request, header, data)
 

@@ -31,7 +31,14 @@ class Rights(NamedTuple):
     clock. Only where a control group gives the sandbox its share: otherwise all the host would go first."""
 
 
-def start(argv: Sequence[str], actions: Sequence[Action], env: Mapping[str, str], cwd: str, rights: Rights) -> int:
+def start(
+    argv: Sequence[str],
+    actions: Sequence[Action],
+    env: Mapping[str, str],
+    cwd: str,
+    rights: Rights,
+    strict: bool = False,
+) -> int:
     """Start a program in its own session with default signals.
 
     Args:
@@ -40,6 +47,7 @@ def start(argv: Sequence[str], actions: Sequence[Action], env: Mapping[str, str]
         env: its whole environment.
         cwd: where it starts; the root directory when that cannot be entered.
         rights: its limits.
+        strict: whether not to start it when `cwd` cannot be entered.
 
     Raises:
         OSError: it cannot be started.
@@ -50,6 +58,8 @@ def start(argv: Sequence[str], actions: Sequence[Action], env: Mapping[str, str]
     try:
         os.chdir(cwd)
     except OSError:
+        if strict:
+            raise
         os.chdir("/")
     before = resource.getrlimit(resource.RLIMIT_CPU)
     try:

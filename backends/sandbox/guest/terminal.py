@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from agentworld_envs.backends.sandbox.guest import spawn
 from agentworld_envs.backends.sandbox.guest.processes import Reaper
 
-_KEEP = 2**20
-"""Bytes of unread output that are kept; a screen is drawn from the last few thousand."""
+_KEEP = 2**16
+"""Bytes of unread output that are kept; a screen is drawn from the last ones."""
 
 
 class Terminal:

@@ -92,29 +92,34 @@ def _second(plan: Plan, stream: int, parent: int) -> NoReturn:
         select.select([parent], [], [])
         syscalls.die_with_parent()
         text = agent.text_file()
+        kills = plan.cgroups.open_kills(plan.group) if plan.cgroups is not None else None
         rootfs.assemble(plan.area, plan.lowers, plan.spec, plan.owner, user_xattr=not plan.owner)
         confine(plan.spec, plan.owner, counted=plan.cgroups is not None)
-        _keep_only(stream, text)
+        _keep_only(stream, text, kills)
     except BaseException as error:  # noqa: BLE001 - as above
         _report(stream, error)
         os._exit(1)
     try:
-        agent.main(_STREAM, _STREAM + 1)
+        agent.main(_STREAM, _STREAM + 1, None if kills is None else _STREAM + 2)
     except BaseException as error:  # noqa: BLE001 - as above
         _report(_STREAM, error)
     os._exit(0)
 
 
-def _keep_only(stream: int, text: int) -> None:
-    """Close every descriptor but two, which get fixed numbers; the standard ones become the null device."""
+def _keep_only(stream: int, text: int, kills: int | None) -> None:
+    """Close every descriptor but these, which get fixed numbers; the standard ones become the null device."""
     os.dup2(stream, 500, False)
     os.dup2(text, 501, False)
+    if kills is not None:
+        os.dup2(kills, 502, False)
     null = os.open("/dev/null", os.O_RDWR)
     for target in (0, 1, 2):
         os.dup2(null, target)
     os.dup2(500, _STREAM, False)
     os.dup2(501, _STREAM + 1, False)
-    os.closerange(_STREAM + 2, 4096)
+    if kills is not None:
+        os.dup2(502, _STREAM + 2, False)
+    os.closerange(_STREAM + (2 if kills is None else 3), 4096)
 
 
 def _report(stream: int, error: BaseException) -> None:

@@ -120,6 +120,15 @@ class Cgroups:
         for folder in {folder for _, folder in self._folders(name)}:
             _write(f"{folder}/cgroup.procs", "0")
 
+    def open_kills(self, name: str) -> int | None:
+        """The file in which the kernel counts whom it killed in a sandbox for want of memory, open for reading."""
+        file = "memory.events" if self._unified else "memory.oom_control"
+        for controller, folder in self._folders(name):
+            if controller == "memory":
+                with contextlib.suppress(OSError):
+                    return os.open(f"{folder}/{file}", os.O_RDONLY | os.O_CLOEXEC)
+        return None
+
     def hurry(self, name: str) -> None:
         """Let a sandbox use all cores: what is killed needs CPU time to end."""
         for controller, folder in self._folders(name):

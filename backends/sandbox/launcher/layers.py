@@ -1,57 +1,150 @@
-"""Copying and merging frozen layers: what overlays wrote, with their marks for what was deleted."""
+"""Copying and merging frozen layers: what overlays wrote, with their marks for what was deleted.
+
+What is copied was written by the enemy, who may even be alive and change it meanwhile. So nothing here works with the
+host's root: a child first makes a root of its own, which holds the layers (read-only), the new layer, and the host's
+programs (read-only). No link and no `..` leads anywhere else.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
+import signal
 import stat
 import subprocess
+from collections.abc import Callable
+from typing import NoReturn
 
-from agentworld_envs.backends.sandbox.launcher import syscalls
+from agentworld_envs.backends.sandbox.launcher import rootfs, syscalls
+from agentworld_envs.backends.sandbox.launcher.syscalls import BIND, NODEV, NOSUID, RDONLY, REC
 
 _COPY_TIMEOUT_S = 60.0
+_CHILD_TIMEOUT_MS = 75_000
+_MOST_TEXT = 1000
+_NEW = "/new"
+_VIEW = "/view"
 
 
-def copy(source: str, target: str) -> None:
-    """Copy a folder with owners, times, links, attributes and marks. Raises OSError."""
-    program = shutil.which("cp", path="/usr/bin:/bin")
-    if program is None:
-        raise FileNotFoundError(2, "cp is needed to copy a layer", "cp")
-    try:
-        subprocess.run(
-            [program, "-a", "-T", source, target],
-            check=True,
-            timeout=_COPY_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    except subprocess.SubprocessError as error:  # most likely it is full
-        raise OSError(28, f"cannot copy a layer: {error}") from error
+def copy(source: str, target: str, box: str) -> None:
+    """Copy a folder with owners, times, links, attributes and marks.
+
+    Args:
+        source: the folder.
+        target: the folder in which `upper`, the copy, is made.
+        box: an empty folder to build the child's root on.
+
+    Raises:
+        OSError: it cannot be copied, e.g. because it changes meanwhile or there is no room.
+    """
+    _contained([source], target, box, lambda layers: _copy(layers[0]))
 
 
-def merge(layers: list[str], target: str, view: str, user_xattr: bool) -> None:
+def merge(sources: list[str], target: str, box: str, user_xattr: bool) -> None:
     """Make one layer that looks like many stacked ones.
 
     The kernel merges them in a view of its own. That view forgets which files of the root file system below they
     hide, so the marks are made again.
 
     Args:
-        layers: at least two folders, the newest first.
-        target: the folder to make.
-        view: an empty folder to mount the view on, meanwhile.
+        sources: at least two folders, the newest first.
+        target: as for `copy`.
+        box: as for `copy`.
         user_xattr: as for `rootfs.assemble`.
 
     Raises:
         OSError: it cannot be done, e.g. because they hold too much together.
     """
-    options = "lowerdir=" + ":".join(layers) + (",userxattr" if user_xattr else "")
-    syscalls.mount("overlay", view, "overlay", syscalls.RDONLY | syscalls.NOSUID | syscalls.NODEV, options)
+    _contained(sources, target, box, lambda layers: _merge(layers, user_xattr))
+
+
+def _contained(sources: list[str], target: str, box: str, work: Callable[[list[str]], None]) -> None:
+    """Do something in a child that sees nothing but what it needs. Raises OSError."""
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(told)
+        _in_child(sources, target, box, work, tell)
+    os.close(tell)
+    fd = os.pidfd_open(child)
     try:
-        copy(view, target)
+        waiting = select.poll()
+        waiting.register(fd, select.POLLIN)
+        late = not waiting.poll(_CHILD_TIMEOUT_MS)
+        if late:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        os.set_blocking(told, False)
+        number, _, text = _read(told).partition(":")
     finally:
-        syscalls.unmount(view)
+        os.close(fd)
+        os.close(told)
+    if late or status != 0:
+        raise OSError(int(number or 5), text or "the copy of a layer did not end")
+
+
+def _read(fd: int) -> str:
+    try:
+        return os.read(fd, _MOST_TEXT).decode("utf-8", "replace")
+    except BlockingIOError:
+        return ""
+
+
+def _in_child(sources: list[str], target: str, box: str, work: Callable[[list[str]], None], tell: int) -> NoReturn:
+    try:
+        syscalls.die_with_parent()
+        syscalls.unshare(syscalls.NEWNS)
+        work(_enter_box(sources, target, box))
+    except BaseException as error:  # noqa: BLE001 - a forked child may not return into the zygote's code
+        number = getattr(error, "errno", None) or 5
+        with contextlib.suppress(OSError):
+            os.write(tell, f"{number}:{type(error).__name__}: {error}".encode("utf-8", "replace")[:_MOST_TEXT])
+        os._exit(1)
+    os._exit(0)
+
+
+def _enter_box(sources: list[str], target: str, box: str) -> list[str]:
+    """Leave the host's root for good. Gives where the sources are now."""
+    syscalls.mount("tmpfs", box, "tmpfs", NOSUID | NODEV, "size=64k,nr_inodes=256,mode=755")
+    rootfs.link_top_level(box)
+    for folder in rootfs.host_folders():
+        os.makedirs(box + folder, exist_ok=True)
+        syscalls.mount(folder, box + folder, None, BIND | REC)
+        syscalls.make_read_only(box + folder, recursive=True)
+    layers = [f"/layer{index}" for index in range(len(sources))]
+    for source, layer in zip(sources, layers, strict=True):
+        os.mkdir(box + layer)
+        syscalls.mount(source, box + layer, None, BIND)
+        syscalls.make_read_only(box + layer)
+    for folder in (_NEW, _VIEW):
+        os.mkdir(box + folder)
+    syscalls.mount(target, box + _NEW, None, BIND)
+    syscalls.pivot_root(box)
+    syscalls.make_read_only("/")
+    return layers
+
+
+def _copy(source: str) -> None:
+    program = shutil.which("cp", path="/usr/bin:/bin")
+    if program is None:
+        raise FileNotFoundError(2, "cp is needed to copy a layer", "cp")
+    try:  # the standard streams are the null device already, and there is none in the box
+        subprocess.run(
+            [program, "-a", "-T", source, f"{_NEW}/upper"],
+            check=True,
+            timeout=_COPY_TIMEOUT_S,
+            preexec_fn=syscalls.die_with_parent,
+        )
+    except subprocess.SubprocessError as error:  # most likely it is full
+        raise OSError(28, f"cannot copy a layer: {error}") from error
+
+
+def _merge(layers: list[str], user_xattr: bool) -> None:
+    options = "lowerdir=" + ":".join(layers) + (",userxattr" if user_xattr else "")
+    syscalls.mount("overlay", _VIEW, "overlay", RDONLY | NOSUID | NODEV, options)
+    target = f"{_NEW}/upper"
+    _copy(_VIEW)
     opaque = "user.overlay.opaque" if user_xattr else "trusted.overlay.opaque"
     for layer in layers:
         for folder, folders, files in os.walk(layer):

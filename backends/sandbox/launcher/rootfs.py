@@ -27,11 +27,7 @@ def build_skeleton(folder: str, uid: int, hostname: str) -> None:
         os.makedirs(f"{folder}/{name}", exist_ok=True)
     for name in _OPEN:
         os.chmod(f"{folder}/{name}", 0o1777)
-    for name in _TOP_LEVEL:
-        if os.path.islink(f"/{name}"):
-            os.symlink(os.readlink(f"/{name}"), f"{folder}/{name}")
-        elif os.path.isdir(f"/{name}"):
-            os.mkdir(f"{folder}/{name}")
+    link_top_level(folder)
     for name in _FROM_ETC:
         source = f"/etc/{name}"
         with contextlib.suppress(OSError, shutil.Error):
@@ -54,6 +50,15 @@ def build_skeleton(folder: str, uid: int, hostname: str) -> None:
             file.write(text)
     os.symlink("../usr/lib/os-release", f"{folder}/etc/os-release")
     os.symlink("/usr/share/zoneinfo/UTC", f"{folder}/etc/localtime")
+
+
+def link_top_level(folder: str) -> None:
+    """What leads to the host's programs from the root: links into /usr, or folders to bind the host's to."""
+    for name in _TOP_LEVEL:
+        if os.path.islink(f"/{name}"):
+            os.symlink(os.readlink(f"/{name}"), f"{folder}/{name}")
+        elif os.path.isdir(f"/{name}"):
+            os.mkdir(f"{folder}/{name}")
 
 
 def host_folders() -> list[str]:
@@ -85,12 +90,11 @@ def assemble(area: str, lowers: list[str], spec: Spec, owner: int, user_xattr: b
             syscalls.make_read_only(root + folder, recursive=True)
     _mount_proc(root)
     _mount_dev(root, area)
-    for name in spec.writable:
-        path = root + name.rstrip("/")
-        os.makedirs(path, exist_ok=True)
-        if owner and os.stat(path).st_uid != owner and not os.stat(path).st_mode & 0o002:
-            os.chown(path, owner, owner)
     syscalls.pivot_root(root)
+    for name in spec.writable:  # only now: a link in a layer, which the enemy wrote, would lead out to the host
+        os.makedirs(name, exist_ok=True)
+        if owner and os.stat(name).st_uid != owner and not os.stat(name).st_mode & 0o002:
+            os.chown(name, owner, owner)
     if "/" in spec.writable:
         return
     for name in spec.writable:

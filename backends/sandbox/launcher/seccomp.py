@@ -13,7 +13,7 @@ import struct
 
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x50000, 0x80000000
 _LOAD, _EQUAL, _GREATER_OR_EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NR, _ARCH, _ARG0 = 0, 4, 16
+_NR, _ARCH, _ARG0 = 0, 4, 16  # arguments have eight bytes each; only the lower four are looked at
 _NEW_NAMESPACES = 0x7E020000  # all CLONE_NEW* flags; that for time cannot be given to clone
 _X32 = 0x40000000
 _ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -80,7 +80,20 @@ _DENIED = {  # name: (x86_64, aarch64); -1 where there is none
     "userfaultfd": (323, 282),
     "vhangup": (153, 58),
 }
-_CLONE, _CLONE3, _SOCKET, _PRLIMIT = (56, 220), (435, 435), (41, 198), (302, 261)
+_ONLY_WITH = {  # name: numbers, and the arguments that are allowed: those that mean the caller itself
+    "ioprio_set": ((251, 30), (1, 0)),
+    "prlimit64": ((302, 261), (0,)),
+    "sched_setaffinity": ((203, 122), (0,)),
+    "sched_setattr": ((314, 274), (0,)),
+    "sched_setparam": ((142, 118), (0,)),
+    "setpriority": ((141, 140), (0, 0)),
+}
+"""Limits and priorities of other processes: the agent runs as the same user and must keep its own."""
+_NOT_FOR_THE_AGENT = (144, 119)
+"""sched_setscheduler: the agent makes its children give way, but nobody does so to the agent, the first process."""
+_CLONE, _CLONE3 = (56, 220), (435, 435)
+_SOCKETS = ((41, 198), (53, 199))
+"""socket, socketpair."""
 _HIDDEN_MEMORY = {"memfd_create": (319, 279), "memfd_secret": (447, 447)}
 
 
@@ -116,11 +129,21 @@ def program(hidden_memory: bool) -> bytes:
     code += [(_EQUAL, 0, 3, _CLONE[index]), (_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES)]
     fail(errno.EPERM)
     code.append((_LOAD, 0, 0, _NR))
-    code += [(_EQUAL, 0, 3, _PRLIMIT[index]), (_LOAD, 0, 0, _ARG0), (_EQUAL, 1, 0, 0)]
-    fail(errno.EPERM)  # limits of another process: the agent runs as the same user
+    for numbers, wanted in _ONLY_WITH.values():
+        code.append((_EQUAL, 0, 2 * len(wanted) + 1, numbers[index]))
+        for place, value in enumerate(wanted):
+            rest = 2 * (len(wanted) - 1 - place)
+            code.append((_LOAD, 0, 0, _ARG0 + 8 * place))
+            code.append((_EQUAL, 0 if rest else 1, rest, value))
+        fail(errno.EPERM)
+        code.append((_LOAD, 0, 0, _NR))
+    code += [(_EQUAL, 0, 3, _NOT_FOR_THE_AGENT[index]), (_LOAD, 0, 0, _ARG0), (_EQUAL, 0, 1, 1)]
+    fail(errno.EPERM)
     code.append((_LOAD, 0, 0, _NR))
-    code += [(_EQUAL, 0, len(_FAMILIES) + 2, _SOCKET[index]), (_LOAD, 0, 0, _ARG0)]
-    code += [(_EQUAL, len(_FAMILIES) - place, 0, family) for place, family in enumerate(_FAMILIES)]
-    fail(errno.EAFNOSUPPORT)
+    for numbers in _SOCKETS:
+        code += [(_EQUAL, 0, len(_FAMILIES) + 2, numbers[index]), (_LOAD, 0, 0, _ARG0)]
+        code += [(_EQUAL, len(_FAMILIES) - place, 0, family) for place, family in enumerate(_FAMILIES)]
+        fail(errno.EAFNOSUPPORT)
+        code.append((_LOAD, 0, 0, _NR))
     code.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in code)

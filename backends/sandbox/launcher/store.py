@@ -27,6 +27,8 @@ class Store:
         self._user_xattr = user_xattr
         self.base = next(place for place in _PLACES if os.path.isdir(place))
         syscalls.mount("tmpfs", self.base, "tmpfs", NOSUID | NODEV, "size=16m,mode=755")
+        self._box = f"{self.base}/box"
+        os.mkdir(self._box)
         self._next = 0
         self._skeletons: dict[tuple[int, str], str] = {}
 
@@ -74,7 +76,7 @@ class Store:
         """
         layer = self._new(disk, inodes)
         try:
-            layers.copy(f"{self.path(number)}/upper", f"{self.path(layer)}/upper")
+            layers.copy(f"{self.path(number)}/upper", self.path(layer), self._box)
         except BaseException:
             self.drop(layer)
             raise
@@ -83,11 +85,9 @@ class Store:
     def flatten(self, numbers: list[int], disk: int, inodes: int) -> int:
         """One layer in place of many, the newest first. It may be as large as all of them. Raises as `copy` does."""
         layer = self._new(disk * len(numbers), inodes * len(numbers))
-        view = f"{self.path(layer)}/view"
         try:
-            os.mkdir(view)
             folders = [f"{self.path(number)}/upper" for number in numbers]
-            layers.merge(folders, f"{self.path(layer)}/upper", view, self._user_xattr)
+            layers.merge(folders, self.path(layer), self._box, self._user_xattr)
         except BaseException:
             self.drop(layer)
             raise
