@@ -1,6 +1,5 @@
 """Isolated machines for real episodes: a small interface, a guest agent, and what makes the machines."""
 
-from agentworld_envs.backends.sandbox.base import Bound, CommandResult, Provider, Sandbox, Snapshot, Usability
 from agentworld_envs.backends.sandbox.config import (
     Limits,
     LocalConfig,
@@ -10,6 +9,7 @@ from agentworld_envs.backends.sandbox.config import (
 )
 from agentworld_envs.backends.sandbox.leases import sweep
 from agentworld_envs.backends.sandbox.pool import Pool
+from agentworld_envs.interface.sandbox import Bound, CommandResult, Provider, Sandbox, Snapshot, Usability
 
 __all__ = [
     "Bound",

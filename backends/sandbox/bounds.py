@@ -6,8 +6,8 @@ import errno
 import os
 from typing import Any
 
-from agentworld_envs.backends.sandbox.base import Bound, Usability
 from agentworld_envs.backends.sandbox.config import NamespaceConfig
+from agentworld_envs.interface.sandbox import Bound, Usability
 
 _SWITCHES = {
     "/proc/sys/user/max_user_namespaces": ("0", "sysctl -w user.max_user_namespaces=15000"),

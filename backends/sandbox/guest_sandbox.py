@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agentworld_envs.backends.sandbox import archive
-from agentworld_envs.backends.sandbox.base import (
+from agentworld_envs.backends.sandbox.config import SandboxSettings
+from agentworld_envs.backends.sandbox.connection import Connection
+from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
+from agentworld_envs.backends.sandbox.screen import Screen
+from agentworld_envs.interface import SandboxDead, SandboxRefused, Tampered
+from agentworld_envs.interface.sandbox import (
     COLUMNS,
     COPY_LIMIT,
     DEFAULT_TIMEOUT_S,
@@ -18,11 +23,6 @@ from agentworld_envs.backends.sandbox.base import (
     CommandResult,
     Sandbox,
 )
-from agentworld_envs.backends.sandbox.config import SandboxSettings
-from agentworld_envs.backends.sandbox.connection import Connection
-from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
-from agentworld_envs.backends.sandbox.screen import Screen
-from agentworld_envs.interface import SandboxDead, SandboxRefused, Tampered
 
 GRACE_S = 10.0
 """Seconds beyond a command's own time in which the agent has to answer."""

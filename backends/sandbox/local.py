@@ -13,11 +13,11 @@ import tempfile
 import threading
 
 from agentworld_envs.backends.sandbox import guest
-from agentworld_envs.backends.sandbox.base import Bound, Provider, Snapshot, Usability, refuse_unsupported
 from agentworld_envs.backends.sandbox.config import LocalConfig
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.interface import SandboxError
+from agentworld_envs.interface.sandbox import Bound, Provider, Snapshot, Usability, refuse_unsupported
 
 _END_TIMEOUT_S = 5.0
 _log = logging.getLogger(__name__)

@@ -7,7 +7,6 @@ import sys
 import threading
 
 from agentworld_envs.backends.sandbox import leases
-from agentworld_envs.backends.sandbox.base import Bound, Provider, Snapshot, Usability
 from agentworld_envs.backends.sandbox.bounds import namespace_bounds, why_unusable
 from agentworld_envs.backends.sandbox.config import NamespaceConfig
 from agentworld_envs.backends.sandbox.connection import Connection
@@ -15,6 +14,7 @@ from agentworld_envs.backends.sandbox.guest.frames import Kind
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.backends.sandbox.zygote import Layers, Zygote
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
+from agentworld_envs.interface.sandbox import Bound, Provider, Snapshot, Usability
 
 _STILL_TIMEOUT_S = 15.0
 _MOST_LAYERS = 24

@@ -9,8 +9,8 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from agentworld_envs.backends.sandbox.base import Provider, Sandbox
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
+from agentworld_envs.interface.sandbox import Provider, Sandbox
 
 _WARM_TIMEOUT_S = 20.0
 _PING_TIMEOUT_S = 2.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from agentworld_envs.interface import CommandTimeout, SandboxRefused
+from agentworld_envs.interface.errors import CommandTimeout, SandboxRefused
 
 DEFAULT_TIMEOUT_S = 60.0
 """Seconds that a command may take where nothing else is said."""
