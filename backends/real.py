@@ -31,6 +31,10 @@ class RealSession(Session):
         assert self.world is not None, "stepped after close"
         return self.domain.verify(self.task, self.world.evidence())
 
+    def final(self, steps: int) -> Verdict:
+        assert self.world is not None, "stepped after close"
+        return self.domain.verify(self.task, self.world.final_evidence())
+
     def commands(self) -> list[str]:
         return self.world.commands() if self.world is not None else []
 

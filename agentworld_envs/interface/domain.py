@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentworld_envs.interface.action import Action
+from agentworld_envs.interface.sandbox import Machines
 from agentworld_envs.interface.task import Task, TaskSource
 from agentworld_envs.interface.transition import Verdict
 
@@ -38,6 +39,17 @@ class World(ABC):
     @abstractmethod
     def evidence(self) -> Evidence:
         """Facts for `Domain.verify`. May be a live view: read it before the next `act`."""
+
+    def final_evidence(self) -> Evidence:
+        """Facts for the verdict on the whole episode, asked for once, after the last action.
+
+        Worlds whose facts cost time (a sandbox is frozen and looked at from outside) keep `evidence` cheap and gather
+        them here. Default: `evidence`.
+
+        Raises:
+            SandboxError: the machine behind the world failed.
+        """
+        return self.evidence()
 
     @abstractmethod
     def fork(self) -> World:
@@ -70,6 +82,17 @@ class Tracker(ABC):
     @abstractmethod
     def evidence(self) -> Evidence:
         """Facts for `Domain.verify`, of the shape of `World.evidence`."""
+
+    def final_evidence(self) -> Evidence:
+        """As `World.final_evidence`: facts for the verdict on the whole episode."""
+        return self.evidence()
+
+    def answer(self, action: Action) -> str | None:
+        """The observation where code knows it for certain, `None` where the simulator has to be asked.
+
+        It is not asked then; `observe` is called with this answer.
+        """
+        return None
 
     @abstractmethod
     def fork(self) -> Tracker:
@@ -110,6 +133,13 @@ class Domain(ABC):
     """Tool that bare text calls: the text fills its first parameter, the only one that it may require."""
     task_sets: ClassVar[tuple[str, ...]]
     """Names that `tasks` accepts; the first is the default."""
+    needs_sandbox: ClassVar[bool] = False
+    """Whether its worlds run in sandboxes, which `machines` then has to give."""
+    tracker_knows_all: ClassVar[bool] = True
+    """Whether a tracker can follow everything that an agent may do. Where it cannot, the verdict on a simulated
+    episode may be undetermined (`Verdict.determined`), and `reward="replay"` is the one to use."""
+    machines: Machines | None = None
+    """Where its worlds take sandboxes from. Set, and closed, by whoever built the domain."""
 
     @abstractmethod
     def tasks(self, name: str | None = None) -> TaskSource:
@@ -153,6 +183,10 @@ class Domain(ABC):
     @abstractmethod
     def expert(self, task: Task, world: World) -> Sequence[str]:
         """Actions that solve `task` from the present state of `world`, which is left untouched."""
+
+    def wire(self, task: Task, action: Action) -> str:
+        """How an action is written in a simulator's prompt. Default: its canonical command."""
+        return action.command
 
     def refuse(self, task: Task, action: Action) -> str | None:
         """The observation for an action that is malformed in any state, else `None`.

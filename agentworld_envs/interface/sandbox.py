@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from agentworld_envs.interface.errors import CommandTimeout, SandboxRefused
 
@@ -271,6 +271,31 @@ class Provider(abc.ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.shutdown()
+
+
+class Machines(abc.ABC):
+    """Where worlds take their sandboxes from. May be used from several threads."""
+
+    @abc.abstractmethod
+    def take(self) -> Sandbox:
+        """A new sandbox; the caller closes it.
+
+        Raises:
+            SandboxError: none can be had; the message says what to do.
+        """
+
+    @property
+    @abc.abstractmethod
+    def kind(self) -> str:
+        """`namespace`, `docker` or `local`; chosen at the first call. Raises SandboxError when none is usable."""
+
+    @abc.abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What a recording has to know of them: kind, root and its digest, limits. JSON. Raises SandboxError."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Give them back. Closing twice does nothing."""
 
 
 def refuse_unsupported(what: str, kind: str) -> SandboxRefused:

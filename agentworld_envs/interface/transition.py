@@ -68,3 +68,6 @@ class Verdict:
     """The task is solved."""
     done: bool = False
     """Nothing that the agent does from here on can change the score: the episode ends."""
+    determined: bool = True
+    """Whether the evidence is enough to tell. At the end of an episode a verdict that is not determined makes the
+    reward invalid: it is never a score of 0."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from agentworld_envs.interface import EpisodeView, Judgement, RewardModel, Usage, Verdict, classify
+from agentworld_envs.rewards.verifier import undetermined
 
 
 class ReplayReward(RewardModel):
@@ -43,8 +44,10 @@ class ReplayReward(RewardModel):
                         break
                     world.act(action)
                     verdict = domain.verify(task, world.evidence())
+                verdict = domain.verify(task, world.final_evidence())
             finally:
                 world.close()
         except Exception as error:  # noqa: BLE001 - any escape of one episode's world is that episode's failure
             failure = classify(error)
+        failure = failure or undetermined(verdict)
         return Judgement(verdict, failure, Usage(seconds=time.perf_counter() - started))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentworld_envs.interface import EpisodeView, Judgement, RewardModel
+from agentworld_envs.interface import EpisodeView, Failure, JudgeError, Judgement, RewardModel, Verdict, classify
 
 
 class VerifierReward(RewardModel):
@@ -18,4 +18,17 @@ class VerifierReward(RewardModel):
     name = "verifier"
 
     def final(self, episodes: Sequence[EpisodeView], latest: Sequence[Judgement]) -> list[Judgement]:
-        return [Judgement(view.session.final(view.steps)) for view in episodes]
+        verdicts = [view.session.final(view.steps) for view in episodes]
+        return [Judgement(verdict, undetermined(verdict)) for verdict in verdicts]
+
+
+def undetermined(verdict: Verdict) -> Failure | None:
+    """The failure that stands for a verdict which the evidence does not allow, else `None`."""
+    if verdict.determined:
+        return None
+    return classify(
+        JudgeError(
+            "What the simulator showed does not tell whether the task is solved. Use reward='replay', which does the "
+            "same actions in the real world."
+        )
+    )

@@ -79,6 +79,9 @@ class WorldModelBackend(Backend):
             slot.fail(Failure("internal", "This episode is closed; open a new one.", False))
             return
         try:
+            slot.know()
+            if slot.transition is not None:
+                return
             slot.prompt = build_prompt(
                 session,
                 slot.action,

@@ -51,7 +51,8 @@ class WorldModelSession(Session):
         """`action` as the user message of the next turn."""
         number = len(self.history) + 1
         state = self.spec.state if number == 1 else ""
-        return Message("user", render_action_turn(number, action.command, self.spec.action_fence, suffix, state))
+        text = self.domain.wire(self.task, action)
+        return Message("user", render_action_turn(number, text, self.spec.action_fence, suffix, state))
 
     def advance(self, action: Action, observation: str) -> None:
         """Book one predicted turn.
@@ -68,6 +69,11 @@ class WorldModelSession(Session):
         if self.tracker is None:
             return Verdict(0.0, False)
         return self.domain.verify(self.task, self.tracker.evidence())
+
+    def final(self, steps: int) -> Verdict:
+        if self.tracker is None:
+            return Verdict(0.0, False)
+        return self.domain.verify(self.task, self.tracker.final_evidence())
 
     def commands(self) -> list[str]:
         return [] if self.tracker is None else self.tracker.commands()

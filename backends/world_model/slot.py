@@ -55,15 +55,22 @@ class Slot:
                 completion.text, completion.reasoning, prefill, completion.finish_reason
             )
             if self._prediction.problem is None:
-                self._succeed(self._prediction)
+                self._succeed(self._prediction.text)
         except Exception as error:  # noqa: BLE001 - the domain's tracker failed on this episode, not on the others
             self.fail(classify(error))
 
-    def _succeed(self, prediction: Prediction) -> None:
-        self.session.advance(self.action, prediction.text)
+    def know(self) -> None:
+        """Finish without the model where the domain's code is certain of the answer."""
+        tracker = self.session.tracker
+        answer = None if tracker is None else tracker.answer(self.action)
+        if answer is not None:
+            self._succeed(answer)
+
+    def _succeed(self, observation: str) -> None:
+        self.session.advance(self.action, observation)
         tracker = self.session.tracker
         self.transition = Transition(
-            observation=prediction.text,
+            observation=observation,
             source="world_model",
             terminated=tracker is not None and tracker.ended,
             usage=self._total(),
