@@ -76,6 +76,7 @@ class AgentWorldEnv(gym.Env[str, str]):
         model: str | None = None,
         cassette: Any = None,
         record: str | os.PathLike[str] | None = None,
+        sandbox: Any = None,
         render_mode: str | None = None,
     ) -> None:
         """Build the environment. Opens no world and loads no model yet.
@@ -94,6 +95,9 @@ class AgentWorldEnv(gym.Env[str, str]):
             cassette: for simulating backends: a file that records and replays the model's answers (`"FILE"`,
                 `"record:FILE"`, `"replay-or-fail:FILE"`).
             record: trajectory file (JSONL) that every episode is appended to.
+            sandbox: for domains whose real worlds run in sandboxes: `"namespace"`, `"docker"`, `"local"`, a
+                configuration (`sandbox_config`) or a `Provider`; default: the best that works here, see
+                `agentworld doctor`.
             render_mode: `None`, `"ansi"` (`render` returns text) or `"human"` (every step is written to stdout).
 
         Raises:
@@ -110,6 +114,7 @@ class AgentWorldEnv(gym.Env[str, str]):
             model=model,
             cassette=cassette,
             record=record,
+            sandbox=sandbox,
         )
         self.render_mode = render_mode
         self.observation_space = self._observation_space = AnyText(MAX_OBSERVATION_CHARS)

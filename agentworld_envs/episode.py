@@ -131,6 +131,7 @@ class Episode:
             "step": self.step_count,
             "backend": self.backend_name,
             "source": self.source,
+            "sandbox": session.sandbox,
             "action_valid": self.action_valid,
             "command": self.command,
             "admissible_commands": self._commands(),

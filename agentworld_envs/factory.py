@@ -9,8 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentworld_envs.backends import BackendConfig, build_backend
+from agentworld_envs.backends.sandbox import SharedMachines
 from agentworld_envs.domains import load_domain
 from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, Task, TaskList, TaskSource
+from agentworld_envs.interface.sandbox import Machines
 from agentworld_envs.rewards import build_reward
 from agentworld_envs.runner import EpisodeRunner
 from agentworld_envs.trajectories import TrajectoryWriter
@@ -26,12 +28,14 @@ def build_runner(
     model: str | None = None,
     cassette: Any = None,
     record: str | os.PathLike[str] | None = None,
+    sandbox: Any = None,
 ) -> EpisodeRunner:
     """See `agentworld_envs.env.AgentWorldEnv` for the arguments. Everything that can be wrong raises here."""
     if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
         raise ConfigError(f"Expected max_steps to be an int of at least 1, got {max_steps!r}.")
     played = load_domain(domain) if isinstance(domain, str) else domain
     judge = build_reward(reward)
+    machines = _machines(played, sandbox)
     try:
         built, owned = build_backend(backend, model=model, cassette=cassette)
     except ValidationError as error:
@@ -51,9 +55,27 @@ def build_runner(
         source,
         max_steps=max_steps,
         writer=writer,
+        machines=machines,
         owns_backend=owned,
         owns_reward=isinstance(reward, str),
     )
+
+
+def _machines(domain: Domain, sandbox: Any) -> Machines | None:
+    """What the domain's worlds take sandboxes from; given to the domain unless it has some already.
+
+    A domain that needs none ignores `sandbox`, so that one loop may go over all ids.
+    """
+    if not domain.needs_sandbox:
+        if sandbox is not None:
+            SharedMachines(sandbox)  # a kind that does not exist is an error all the same
+        return None
+    if domain.machines is not None:
+        if sandbox is not None:
+            raise ConfigError("The domain object has its machines already: give it those that you want.")
+        return None
+    domain.machines = SharedMachines(sandbox, **(domain.sandbox_settings if isinstance(sandbox, str | None) else {}))
+    return domain.machines
 
 
 def _task_source(

@@ -31,6 +31,7 @@ from agentworld_envs.interface import (
     Verdict,
     classify,
 )
+from agentworld_envs.interface.sandbox import Machines
 from agentworld_envs.ledger import LINE_OF_SOURCE
 from agentworld_envs.parsing import ActionParser, Rejection
 from agentworld_envs.selection import choose_task
@@ -67,6 +68,7 @@ class EpisodeRunner:
         *,
         max_steps: int | None = None,
         writer: TrajectoryWriter | None = None,
+        machines: Machines | None = None,
         owns_backend: bool = True,
         owns_reward: bool = True,
     ) -> None:
@@ -75,6 +77,7 @@ class EpisodeRunner:
         Args:
             max_steps: step limit of an episode, `None` for each task's own.
             writer: records every episode; closed with the last user.
+            machines: the domain's sandboxes, when they are to be closed with the last user.
             owns_backend: whether to shut the backend down with the last user.
             owns_reward: whether to close the reward model with the last user.
         """
@@ -84,6 +87,7 @@ class EpisodeRunner:
         self.tasks = tasks
         self.max_steps = max_steps
         self.writer = writer
+        self._machines = machines
         self._owns_backend = owns_backend
         self._owns_reward = owns_reward
         self._users = 1
@@ -115,12 +119,19 @@ class EpisodeRunner:
                 episode = self._episode(session, seed)
                 episode.ledger.add(0, LINE_OF_SOURCE[self.backend.source], Usage(seconds=seconds))
                 if self.writer is not None:
-                    self.writer.reset(episode, backend=self.backend.describe(), reward=self.reward.name)
+                    self.writer.reset(episode, backend=self._describe(session), reward=self.reward.name)
                 episodes.append(episode)
         except BaseException:
             self.backend.close(opened)
             raise
         return episodes
+
+    def _describe(self, session: Session) -> dict[str, Any]:
+        """The backend in a recording, with the root file system that the episode ran on."""
+        machines = self.domain.machines
+        if not session.sandbox or machines is None:
+            return self.backend.describe()
+        return {**self.backend.describe(), "sandbox": machines.describe()}
 
     def _choose(self, seed: int, options: Mapping[str, Any]) -> Any:
         """The task, or a session that says why there is none."""
@@ -212,6 +223,8 @@ class EpisodeRunner:
                 self.reward.close()
             if self._owns_backend:
                 self.backend.shutdown()
+            if self._machines is not None:
+                self._machines.close()
             if self.writer is not None:
                 self.writer.close()
 

@@ -47,6 +47,7 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
         model: str | None = None,
         cassette: Any = None,
         record: str | os.PathLike[str] | None = None,
+        sandbox: Any = None,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
@@ -82,6 +83,7 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
             model=model,
             cassette=cassette,
             record=record,
+            sandbox=sandbox,
         )
         self.num_envs = num_envs
         self.render_mode = render_mode

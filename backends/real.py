@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from agentworld_envs.interface import Action, Backend, Domain, Session, Task, Transition, Verdict, World, classify
 
 logger = logging.getLogger(__name__)
+
+MAX_THREADS = 64
+"""Sandboxes that are stepped at a time."""
+R = TypeVar("R")
 
 
 class RealConfig(BaseModel):
@@ -40,25 +46,42 @@ class RealSession(Session):
 
 
 class RealBackend(Backend):
-    """Runs worlds one after the other in the calling thread; the worlds of one batch cannot disturb each other."""
+    """Runs worlds that cannot disturb each other.
+
+    Worlds in sandboxes wait for other processes, so that a batch of them is opened and stepped by as many threads: one
+    slow command does not hold the others up. All other worlds run one after the other in the calling thread.
+    """
 
     name = "real"
     source = "real"
 
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
     def open(self, domain: Domain, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Session]:
-        sessions: list[Session] = []
-        for task, seed in zip(tasks, seeds, strict=True):
-            session = RealSession(domain, task, seed)
-            try:
-                session.world = domain.world(task)
-                session.observation = session.world.reset()
-            except Exception as error:  # noqa: BLE001 - one world that cannot be opened must not stop the others
-                session.failure = classify(error)
-            sessions.append(session)
-        return sessions
+        return self._each(domain, self._open, [(domain, task, seed) for task, seed in zip(tasks, seeds, strict=True)])
+
+    @staticmethod
+    def _open(domain: Domain, task: Task, seed: int) -> Session:
+        session = RealSession(domain, task, seed)
+        try:
+            session.world = domain.world(task)
+            session.observation = session.world.reset()
+            session.sandbox = domain.machines.kind if domain.machines is not None else ""
+        except Exception as error:  # noqa: BLE001 - one world that cannot be opened must not stop the others
+            session.failure = classify(error)
+        return session
 
     def step(self, sessions: Sequence[Session], actions: Sequence[Action]) -> list[Transition]:
-        return [self._act(session, action) for session, action in zip(sessions, actions, strict=True)]
+        domain = sessions[0].domain if sessions else None
+        return self._each(domain, self._act, list(zip(sessions, actions, strict=True)))
+
+    def _each(self, domain: Domain | None, function: Callable[..., R], arguments: Sequence[tuple[Any, ...]]) -> list[R]:
+        if domain is None or not domain.needs_sandbox or len(arguments) < 2:
+            return [function(*each) for each in arguments]
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(MAX_THREADS, "real-world")
+        return list(self._threads.map(lambda each: function(*each), arguments))
 
     @staticmethod
     def _act(session: Session, action: Action) -> Transition:
@@ -73,6 +96,7 @@ class RealBackend(Backend):
         assert isinstance(session, RealSession)
         twin = RealSession(session.domain, session.task, session.seed)
         twin.observation, twin.failure = session.observation, session.failure
+        twin.sandbox = session.sandbox
         twin.world = session.world.fork() if session.world is not None else None
         return twin
 
@@ -85,3 +109,8 @@ class RealBackend(Backend):
                     world.close()
                 except Exception:  # the other worlds have to be closed all the same
                     logger.exception("A world of task %s could not be closed.", session.task.id)
+
+    def shutdown(self) -> None:
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown()

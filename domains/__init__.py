@@ -7,6 +7,7 @@ import importlib
 from agentworld_envs.interface import ConfigError, Domain, unknown_name
 
 DOMAINS: dict[str, str] = {
+    "terminal": "agentworld_envs.domains.terminal:Terminal",
     "text_world": "agentworld_envs.domains.text_world:TextWorld",
 }
 """Name of a domain -> `module:Class`."""

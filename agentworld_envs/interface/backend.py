@@ -23,6 +23,8 @@ class Session(ABC):
         self.seed = seed
         self.observation = ""
         """First observation."""
+        self.sandbox = ""
+        """Kind of the sandbox that its observations come from (`namespace`, `docker`, `local`); empty without one."""
         self.failure: Failure | None = None
         """Set when the episode could not be opened; it must not be stepped then."""
 

@@ -135,6 +135,7 @@ class Sandbox(abc.ABC):
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         stdin: bytes = b"",
+        output_cap: int | None = None,
     ) -> CommandResult:
         """Run one program apart from the shell and whatever was done to it: for checks and for graders.
 
@@ -144,6 +145,7 @@ class Sandbox(abc.ABC):
             env: variables on top of the sandbox's own.
             cwd: where it runs, exit code 127 when it cannot be entered; the sandbox's home when not given.
             stdin: what it can read, at most 1 MiB.
+            output_cap: bytes kept of each output stream; `Limits.output_cap` when not given.
 
         Raises:
             SandboxDead: the sandbox is gone.

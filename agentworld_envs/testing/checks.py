@@ -24,6 +24,7 @@ INFO_KEYS = {
     "step",
     "backend",
     "source",
+    "sandbox",
     "action_valid",
     "command",
     "admissible_commands",

@@ -5,9 +5,11 @@ from agentworld_envs.backends.sandbox.config import (
     LocalConfig,
     NamespaceConfig,
     SandboxConfig,
+    SandboxSettings,
     sandbox_config,
 )
 from agentworld_envs.backends.sandbox.leases import sweep
+from agentworld_envs.backends.sandbox.machines import SharedMachines
 from agentworld_envs.backends.sandbox.pool import Pool
 from agentworld_envs.interface.sandbox import Bound, CommandResult, Provider, Sandbox, Snapshot, Usability
 
@@ -21,6 +23,8 @@ __all__ = [
     "Provider",
     "Sandbox",
     "SandboxConfig",
+    "SandboxSettings",
+    "SharedMachines",
     "Snapshot",
     "Usability",
     "sandbox_config",

@@ -94,11 +94,13 @@ class GuestSandbox(Sandbox):
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         stdin: bytes = b"",
+        output_cap: int | None = None,
     ) -> CommandResult:
         if isinstance(argv, str) or not argv or any("\0" in part for part in argv):
             raise ValueError(f"Expected argv to be a program and its arguments, without NUL, got {argv!r}.")
-        header = {**self._job(timeout_s), "argv": list(argv), "env": dict(env or {}), "cwd": cwd}
-        return _result(self._ask(Kind.EXEC, header, stdin, timeout_s=timeout_s + GRACE_S, most=self._most_output))
+        cap = self._settings.limits.output_cap if output_cap is None else output_cap
+        header = {**self._job(timeout_s), "output_cap": cap, "argv": list(argv), "env": dict(env or {}), "cwd": cwd}
+        return _result(self._ask(Kind.EXEC, header, stdin, timeout_s=timeout_s + GRACE_S, most=2 * cap))
 
     @property
     def _most_output(self) -> int:

@@ -1,0 +1,188 @@
+"""`Terminal`: the domain."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agentworld_envs.domains.terminal.checks import Check, parse_checks
+from agentworld_envs.domains.terminal.command import Kind, read
+from agentworld_envs.domains.terminal.families import FAMILIES
+from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, render_strokes
+from agentworld_envs.domains.terminal.scenario import InitialState
+from agentworld_envs.domains.terminal.simulation import brief
+from agentworld_envs.domains.terminal.tasks import SPLITS, GeneratedTasks
+from agentworld_envs.domains.terminal.tracker import TerminalTracker
+from agentworld_envs.domains.terminal.world import COMMAND_SECONDS, TerminalWorld
+from agentworld_envs.interface import (
+    Action,
+    ConfigError,
+    Domain,
+    Evidence,
+    SimulationSpec,
+    Task,
+    TaskError,
+    TaskSource,
+    Verdict,
+    World,
+    unknown_name,
+)
+
+_RULES = f"""\
+You work on a Linux machine without network, as an ordinary user. Two ways to act, one action per turn:
+- a shell command, bare or in a fenced block, of one or several lines. The shell keeps its folder and variables \
+between commands. Standard input is empty; a command is stopped after {COMMAND_SECONDS:.0f} seconds.
+- a JSON list of keystrokes, typed into a terminal of 40 lines with a shell of its own, for programs that want one: \
+[{{"keystrokes": "ls -la\\n", "duration": 0.5}}]. Keys are typed as they are written, "\\n" is Enter; C-c, C-d, C-z \
+and alike, as an entry of their own, are control keys. "duration" is how many seconds to wait at most before the screen \
+is looked at; an entry with empty keystrokes only waits. You see the screen after the last entry.
+When the task is done, answer with an empty list [] and confirm it with another one. Only then the state of the \
+machine is checked; what you say does not count."""
+_PLAIN = re.compile(r"[^<{\[`\n\r\0]+")
+
+
+class Terminal(Domain):
+    """A shell on a machine of its own. Tasks are checked by the state in which the machine is left.
+
+    `task.initial_state` is an `InitialState`, `task.verifier["checks"]` a list of checks (see `checks`).
+    """
+
+    name = "terminal"
+    default_tool = "bash"
+    task_sets = SPLITS
+    needs_sandbox = True
+    tracker_knows_all = False
+    sandbox_settings = {"limits": {"output_cap": 16_384, "memory_mb": 1024, "disk_mb": 512}}
+
+    def tasks(self, name: str | None = None) -> TaskSource:
+        """A task source.
+
+        Args:
+            name: `train` (default), `valid` or `test`, optionally with levels and families, e.g. `train@1,2` or
+                `test@3:log_analysis,archives`; or the path of a folder of tasks.
+        """
+        name = name or SPLITS[0]
+        generated = GeneratedTasks.named(name)
+        if generated is not None:
+            return generated
+        path = Path(name).expanduser()
+        if path.exists():
+            raise ConfigError(f"{name!r} is no folder of tasks.")
+        raise unknown_name("task set or path", name, [*SPLITS, *(f"train:{family}" for family in FAMILIES)])
+
+    def tools(self, task: Task) -> list[dict[str, Any]]:
+        return [
+            _tool(
+                "bash",
+                "Run a command in the shell and see what it prints.",
+                {"command": {"type": "string", "description": "Shell text of one or several lines."}},
+            ),
+            _tool(
+                "keystrokes",
+                "Type into the terminal, wait, and see its screen. An empty list declares that the task is done.",
+                {
+                    "keys": {
+                        "type": "array",
+                        "description": "What to type, in order.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "keystrokes": {"type": "string", "description": 'Keys; "\\n" is Enter.'},
+                                "duration": {"type": "number", "description": "Seconds to wait; 1 when not given."},
+                            },
+                            "required": ["keystrokes"],
+                        },
+                    }
+                },
+            ),
+            _tool("submit", "Declare that the task is done. Ends the session at once.", {}),
+        ]
+
+    def instructions(self, task: Task) -> str:
+        return _RULES
+
+    def world(self, task: Task) -> TerminalWorld:
+        if self.machines is None:
+            raise ConfigError(
+                "The terminal needs sandboxes: build the environment with gym.make, or set `domain.machines`, e.g. to "
+                "SharedMachines() of agentworld_envs.backends.sandbox."
+            )
+        return TerminalWorld(self.machines, _start(task), task.instruction, _checks(task))
+
+    def simulation(self, task: Task) -> SimulationSpec:
+        return brief(_start(task), task.instruction)
+
+    def tracker(self, task: Task) -> TerminalTracker:
+        return TerminalTracker(_start(task), _checks(task))
+
+    def verify(self, task: Task, evidence: Evidence) -> Verdict:
+        """1.0 when all checks hold at the end, else 0.0. Before the end there is no verdict to be had."""
+        if not evidence.get("final"):
+            return Verdict(0.0, False)
+        results = [check.holds(evidence) for check in _checks(task)]
+        solved = all(result is True for result in results)
+        return Verdict(float(solved), solved, done=True, determined=solved or False in results)
+
+    def expert(self, task: Task, world: World) -> list[str]:
+        """The solution that the task's author wrote, from the start of the episode.
+
+        Raises:
+            TaskError: the task has none.
+        """
+        solution = task.hidden.get("solution")
+        if not isinstance(solution, list) or not solution:
+            raise TaskError(f"Task {task.id!r} has no solution: `hidden` needs 'solution', a list of commands.")
+        return [*(_as_action(command) for command in solution), "[]", "[]"]
+
+    def refuse(self, task: Task, action: Action) -> str | None:
+        try:
+            read(action)
+        except Malformed as error:
+            return str(error)
+        return None
+
+    def wire(self, task: Task, action: Action) -> str:
+        command = read(action)
+        if command.kind is Kind.RUN:
+            return render_strokes([Stroke(command.text + "\n", 1.0)])
+        return render_strokes(list(command.strokes))
+
+
+def _tool(name: str, description: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description,
+            "parameters": {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            },
+        },
+    }
+
+
+def _as_action(command: str) -> str:
+    """A command so that the action parser reads exactly it."""
+    if _PLAIN.fullmatch(command) and command == command.strip():
+        return command
+    return json.dumps({"name": "bash", "arguments": {"command": command}}, ensure_ascii=False)
+
+
+def _start(task: Task) -> InitialState:
+    try:
+        return InitialState.model_validate(task.initial_state)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise TaskError(f"Task {task.id!r}: initial_state is not valid at {where}: {first['msg']}.") from error
+
+
+def _checks(task: Task) -> tuple[Check, ...]:
+    return parse_checks(task.verifier.get("checks", []), task.id)

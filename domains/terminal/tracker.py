@@ -1,0 +1,64 @@
+"""`TerminalTracker`: what a simulated episode has shown, and what its commands are certain to have done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentworld_envs.domains.terminal import wording
+from agentworld_envs.domains.terminal.belief import Belief
+from agentworld_envs.domains.terminal.checks import Check
+from agentworld_envs.domains.terminal.command import Kind, read
+from agentworld_envs.domains.terminal.scenario import InitialState
+from agentworld_envs.interface import Action, Evidence, Tracker
+
+
+class TerminalTracker(Tracker):
+    """Follows simple commands exactly, and knows what it does not know.
+
+    A command that it cannot follow makes unknown what that command may have changed; a file that the simulator shows
+    is known again. The verdict on an episode is undetermined where a check needs what is not known.
+    """
+
+    def __init__(self, start: InitialState, checks: Sequence[Check]) -> None:
+        """Args: start: of the task. checks: of the task; they only say which paths matter."""
+        self._checks = checks
+        self.belief = Belief.at_start(start)
+        """Folder, variables, files and processes, as far as they are known."""
+        self._asked = False
+        self._ended = False
+
+    def answer(self, action: Action) -> str | None:
+        command = read(action)
+        if self._ended or command.kind is Kind.SUBMIT:
+            return wording.ENDED
+        if command.kind is Kind.DONE:
+            return wording.ENDED if self._asked else wording.CONFIRM
+        return None
+
+    def observe(self, action: Action, observation: str) -> None:
+        command = read(action)
+        confirmed, self._asked = self._asked, command.kind is Kind.DONE
+        if command.kind is Kind.SUBMIT or (command.kind is Kind.DONE and confirmed):
+            self._ended = True
+        elif command.kind is Kind.RUN:
+            self.belief.run(command.text, observation)
+        elif command.kind is Kind.KEYS:
+            self.belief.type([stroke.keys for stroke in command.strokes])
+
+    def evidence(self) -> Evidence:
+        return {}
+
+    def final_evidence(self) -> Evidence:
+        paths = {path for check in self._checks for path in check.paths()}
+        trees = {path for check in self._checks for path in check.trees()}
+        return {"final": True, **self.belief.facts(paths, trees)}
+
+    def fork(self) -> TerminalTracker:
+        twin = TerminalTracker.__new__(TerminalTracker)
+        twin._checks, twin.belief = self._checks, self.belief.fork()
+        twin._asked, twin._ended = self._asked, self._ended
+        return twin
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
