@@ -73,7 +73,7 @@ def _machines(domain: Domain, sandbox: Any) -> Machines | None:
     if domain.machines is not None:
         if sandbox is not None:
             raise ConfigError("The domain object has its machines already: give it those that you want.")
-        return None
+        return domain.machines.acquire()
     domain.machines = SharedMachines(sandbox, **(domain.sandbox_settings if isinstance(sandbox, str | None) else {}))
     return domain.machines
 

@@ -6,9 +6,10 @@ In this order, first match wins:
 2. a tool call: OpenAI's `{"tool_calls": [...]}` or `{"function": {...}}`, `{"name": ..., "arguments": ...}` (arguments
    may be a JSON string), `<tool_call>...</tool_call>` (around bare text, too), or an object of the default tool's own
    arguments;
-3. the last `<action>...</action>`;
-4. the last fenced block;
-5. the last line that is not empty, which may be a tool call again.
+3. the whole text when it is a JSON list (the keystrokes of a terminal);
+4. the last `<action>...</action>`;
+5. the last fenced block;
+6. the last line that is not empty, which may be a tool call again.
 
 Bare text calls the domain's default tool. Nothing here raises on what an agent writes: what cannot be understood
 becomes a `Rejection`, whose text is the observation that the agent gets.
@@ -104,6 +105,8 @@ class ActionParser:
             call = self._call(text)
             if call is not None:
                 return call
+            if text[:1] == "[" and _is_json_list(text):  # a domain's own action format, on any number of lines
+                return self._bare(text)
         for block in (tagged, _last_between(text, "<action>", "</action>"), _last_fenced(text)):
             if block is not None:
                 return self._block(block.strip(), is_call=block is tagged)
@@ -192,6 +195,13 @@ class ActionParser:
                 actual = type(value).__name__
                 return f"Expected argument {key!r} of tool {name!r} to be of type {expected}, got {actual}."
         return ""
+
+
+def _is_json_list(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, strict=False), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def strip_reasoning(text: str) -> str:

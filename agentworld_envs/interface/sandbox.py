@@ -296,8 +296,12 @@ class Machines(abc.ABC):
         """What a recording has to know of them: kind, root and its digest, limits. JSON. Raises SandboxError."""
 
     @abc.abstractmethod
+    def acquire(self) -> Self:
+        """Count one more user, who closes it, too. They may be used again after all users have closed them."""
+
+    @abc.abstractmethod
     def close(self) -> None:
-        """Give them back. Closing twice does nothing."""
+        """Count one user less; with the last one, what was kept ready ends."""
 
 
 def refuse_unsupported(what: str, kind: str) -> SandboxRefused:

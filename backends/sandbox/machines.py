@@ -6,7 +6,7 @@ import atexit
 import logging
 import os
 import threading
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from agentworld_envs.backends.sandbox.config import SandboxConfig, SandboxSettings, sandbox_config
 from agentworld_envs.backends.sandbox.pool import Pool
@@ -97,7 +97,7 @@ class SharedMachines(Machines):
         self._lock = threading.Lock()
         self._entry: _Shared | None = None
         self._owner = 0
-        self._closed = False
+        self._users = 1
 
     def take(self) -> Sandbox:
         return self._provider.start() if self._provider is not None else self._ready().pool.take()
@@ -111,10 +111,17 @@ class SharedMachines(Machines):
     def describe(self) -> dict[str, Any]:
         return (self._provider or self._ready().provider).describe()
 
+    def acquire(self) -> Self:
+        with self._lock:
+            self._users += 1
+        return self
+
     def close(self) -> None:
         with self._lock:
+            self._users = max(0, self._users - 1)
+            if self._users:
+                return
             entry, self._entry = self._entry, None
-            self._closed = True
         if entry is not None and self._owner == os.getpid():
             _release(entry)
 
@@ -127,8 +134,6 @@ class SharedMachines(Machines):
     def _ready(self) -> _Shared:
         config = self._chosen()
         with self._lock:
-            if self._closed:
-                raise SandboxError("The environment's sandboxes were closed.")
             if self._entry is None or self._owner != os.getpid():
                 self._entry, self._owner = _acquire(config), os.getpid()
             return self._entry

@@ -33,7 +33,7 @@ class Belief:
 
     @classmethod
     def at_start(cls, start: InitialState) -> Belief:
-        """What a task says. Setup commands and copied folders are not followed: all files are unknown after them."""
+        """What a task says. Setup commands are not followed: all files are unknown after them."""
         belief = cls(start.cwd)
         for path, entry in start.files.items():
             if entry.link is not None:
@@ -46,7 +46,8 @@ class Belief:
             belief.add_parents(path)
         belief.files.setdefault(start.cwd, {"type": "folder", "mode": "755"})
         belief.processes = tuple(start.services)
-        if start.setup or start.folder is not None:
+        belief.variables.update(start.env)
+        if start.setup:
             belief.forget_all()
         return belief
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from agentworld_envs.domains.terminal.entries import Entry
 from agentworld_envs.interface import TaskError
 
 Facts = Mapping[str, Any]
@@ -152,8 +153,12 @@ class RunCheck(_Check):
     argv: tuple[str, ...] = Field(min_length=1)
     stdin: str = ""
     cwd: str | None = None
-    files: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str | Entry] = Field(default_factory=dict)
     """Written before it runs: absolute path -> contents."""
+    env: dict[str, str] = Field(default_factory=dict)
+    reward_file: str | None = None
+    """A file that the program writes a number from 0 to 1 into (or JSON with a `reward`): the credit for the task, 1
+    for a solved one. Nothing else is expected of it then."""
     exit_code: int | None = 0
     """Expected; `None`: any."""
     stdout: str | None = None
@@ -165,12 +170,21 @@ class RunCheck(_Check):
     @property
     def key(self) -> str:
         """Names the result in the evidence."""
-        return json.dumps([self.argv, self.stdin, self.cwd, self.files], sort_keys=True)
+        return self.model_dump_json(include={"argv", "stdin", "cwd", "files", "env"})
+
+    def credit(self, facts: Facts) -> float | None:
+        """What the program gave for the task; `None` where it is not asked, or was not run."""
+        result = facts.get("runs", {}).get(self.key)
+        if self.reward_file is None or result is None:
+            return None
+        return min(1.0, max(0.0, float(result.get("reward") or 0.0)))
 
     def holds(self, facts: Facts) -> bool | None:
         result = facts.get("runs", {}).get(self.key)
         if result is None:
             return None
+        if self.reward_file is not None:
+            return self.credit(facts) == 1.0
         if self.exit_code is not None and result["exit_code"] != self.exit_code:
             return False
         return self.stdout is None or same_text(self.stdout, result["stdout"], self.compare, self.tolerance)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agentworld_envs.domains.terminal.checks import Check, parse_checks
+from agentworld_envs.domains.terminal.checks import Check, RunCheck, parse_checks
 from agentworld_envs.domains.terminal.command import Kind, read
 from agentworld_envs.domains.terminal.families import FAMILIES
 from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, render_strokes
@@ -38,8 +38,8 @@ You work on a Linux machine without network, as an ordinary user. Two ways to ac
 between commands. Standard input is empty; a command is stopped after {COMMAND_SECONDS:.0f} seconds.
 - a JSON list of keystrokes, typed into a terminal of 40 lines with a shell of its own, for programs that want one: \
 [{{"keystrokes": "ls -la\\n", "duration": 0.5}}]. Keys are typed as they are written, "\\n" is Enter; C-c, C-d, C-z \
-and alike, as an entry of their own, are control keys. "duration" is how many seconds to wait at most before the screen \
-is looked at; an entry with empty keystrokes only waits. You see the screen after the last entry.
+and alike, as an entry of their own, are control keys. "duration" is how many seconds to wait at most before the \
+screen is looked at; an entry with empty keystrokes only waits. You see the screen after the last entry.
 When the task is done, answer with an empty list [] and confirm it with another one. Only then the state of the \
 machine is checked; what you say does not count."""
 _PLAIN = re.compile(r"[^<{\[`\n\r\0]+")
@@ -120,12 +120,21 @@ class Terminal(Domain):
         return TerminalTracker(_start(task), _checks(task))
 
     def verify(self, task: Task, evidence: Evidence) -> Verdict:
-        """1.0 when all checks hold at the end, else 0.0. Before the end there is no verdict to be had."""
+        """1.0 when all checks hold at the end, else 0.0, or the credit that a program of the task's gives.
+
+        Before the end there is no verdict to be had.
+        """
         if not evidence.get("final"):
             return Verdict(0.0, False)
-        results = [check.holds(evidence) for check in _checks(task)]
+        checks = _checks(task)
+        results = [check.holds(evidence) for check in checks]
         solved = all(result is True for result in results)
-        return Verdict(float(solved), solved, done=True, determined=solved or False in results)
+        score = float(solved)
+        for check, result in zip(checks, results, strict=True):
+            credit = check.credit(evidence) if isinstance(check, RunCheck) else None
+            if credit is not None and not solved and results.count(True) == len(results) - (result is not True):
+                score = credit
+        return Verdict(score, solved, done=True, determined=solved or False in results)
 
     def expert(self, task: Task, world: World) -> list[str]:
         """The solution that the task's author wrote, from the start of the episode.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ MOST_PATHS = 5_000
 """Of one tree."""
 _LOOK_TIMEOUT_S = 30.0
 _MOST_ANSWER = 4 * MOST_BYTES
+_MOST_OUTPUT = 2**20
 PYTHON = ("python3", "-I", "-S", "-c")
 """An interpreter that nothing in the agent's folders can change."""
 
@@ -65,10 +67,33 @@ def _look(sandbox: Sandbox, checks: Sequence[Check]) -> dict[str, Any]:
 
 def _run(sandbox: Sandbox, check: RunCheck) -> dict[str, Any]:
     try:
-        for path, text in check.files.items():
-            sandbox.write(path, text.encode())
+        for path, entry in check.files.items():
+            data = entry.encode() if isinstance(entry, str) else entry.data
+            mode = 0o644 if isinstance(entry, str) else int(entry.mode or "644", 8)
+            if data is not None:
+                sandbox.write(path, data, mode=mode)
     except SandboxRefused:  # the agent put something in the way
         return {"exit_code": -1, "stdout": ""}
-    result = sandbox.exec(check.argv, check.timeout_s, cwd=check.cwd, stdin=check.stdin.encode())
+    stdin = check.stdin.encode()
+    result = sandbox.exec(
+        check.argv, check.timeout_s, env=check.env, cwd=check.cwd, stdin=stdin, output_cap=_MOST_OUTPUT
+    )
     ended = not (result.timed_out or result.output_exceeded or result.stdout_truncated)
-    return {"exit_code": result.exit_code if ended else -1, "stdout": result.stdout}
+    facts = {"exit_code": result.exit_code if ended else -1, "stdout": result.stdout}
+    if check.reward_file is not None:
+        facts["reward"] = _reward(sandbox, check.reward_file)
+    return facts
+
+
+def _reward(sandbox: Sandbox, path: str) -> float | None:
+    """The number in a reward file; `None` when there is none."""
+    try:
+        text = sandbox.read(path, 65_536).decode("utf-8", "replace").strip()
+    except SandboxRefused:
+        return None
+    try:
+        value = json.loads(text)
+        value = value.get("reward") if isinstance(value, dict) else value
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    except (ValueError, RecursionError):
+        return None

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-BUILD = r"""
+READ = r"""
 import base64, json, os, sys
 job = json.load(sys.stdin)
-epoch = job["epoch"]
+"""
+"""What the next two begin with; they may follow each other."""
+
+BUILD = (
+    READ
+    + r"""
 def parents(path):
     os.makedirs(os.path.dirname(path), exist_ok=True)
+for path in job["folders"]:
+    os.makedirs(path, exist_ok=True)
 later = []
 for path, entry in sorted(job["files"].items()):
     parents(path)
@@ -25,11 +32,10 @@ for path, entry in sorted(job["files"].items()):
 for path, mode in reversed(later):
     os.chmod(path, mode)
 """
-"""Writes files. Standard input: `{"files": {path: Entry}, "epoch": seconds}`."""
+)
+"""Writes files. Standard input: `{"files": {path: Entry}, "folders": [path]}`."""
 
 SETTLE = r"""
-import json, os, sys
-job = json.load(sys.stdin)
 epoch, times = job["epoch"], job["times"]
 def touch(path):
     when = times.get(path) or epoch
@@ -43,7 +49,8 @@ for root in job["roots"]:
             touch(os.path.join(folder, name))
     touch(root)
 """
-"""Sets all time stamps, so that nothing tells when the episode was started."""
+"""Sets all time stamps, so that nothing tells when the episode was started. Standard input: `{"epoch": seconds,
+"times": {path: seconds}, "roots": [path]}`."""
 
 LOOK = r"""
 import base64, json, os, stat, sys

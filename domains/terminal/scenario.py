@@ -1,70 +1,20 @@
-"""`Scenario`: what one family of tasks makes of a generator and a level; `Entry`: one thing in its file tree."""
+"""`Scenario`: what one family of tasks makes of a generator and a level; `InitialState`: how an episode starts."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agentworld_envs.domains.terminal.checks import Check
+from agentworld_envs.domains.terminal.entries import Entry, file, folder, link
 
 WORKSPACE = "/workspace"
 """Where the agent starts, and where all files of generated tasks are."""
 SETUP_EPOCH = 1_715_679_000
 """Time stamp of everything that is there before the agent comes: 2024-05-14 09:30:00 UTC."""
-
-
-class Entry(BaseModel):
-    """One thing in a file tree. Exactly one of `text`, `base64`, `link` and `folder` says what it is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    text: str | None = None
-    """Contents of a file, in UTF-8."""
-    base64: str | None = None
-    """Contents of a file that is no text."""
-    link: str | None = None
-    """Where a symbolic link points."""
-    folder: bool = False
-    """An empty folder (folders of files need no entry of their own, unless their mode matters)."""
-    mode: str | None = Field(default=None, pattern=r"^[0-7]{3,4}$")
-    """Octal permissions; `644` for files and `755` for folders when not given."""
-    mtime: int | None = None
-    """Time stamp in seconds since 1970; `SETUP_EPOCH` when not given."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Entry:
-        given = [self.text is not None, self.base64 is not None, self.link is not None, self.folder]
-        if sum(given) != 1:
-            raise ValueError("expected exactly one of text, base64, link and folder")
-        return self
-
-    @property
-    def data(self) -> bytes | None:
-        """Contents of a file, `None` for anything else."""
-        if self.text is not None:
-            return self.text.encode("utf-8", "surrogateescape")
-        return base64.b64decode(self.base64) if self.base64 is not None else None
-
-
-def file(text: str | bytes, *, mode: str | None = None, mtime: int | None = None) -> Entry:
-    """A file with these contents."""
-    if isinstance(text, bytes):
-        return Entry(base64=base64.b64encode(text).decode(), mode=mode, mtime=mtime)
-    return Entry(text=text, mode=mode, mtime=mtime)
-
-
-def folder(*, mode: str | None = None) -> Entry:
-    """An empty folder, or one whose mode matters."""
-    return Entry(folder=True, mode=mode)
-
-
-def link(target: str) -> Entry:
-    """A symbolic link."""
-    return Entry(link=target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +49,11 @@ class InitialState(BaseModel):
     services: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     cwd: str = WORKSPACE
-    folder: str | None = None
-    """A folder of this machine that is copied into `cwd` before `files`; only tasks read from disk have one."""
+    """Where the agent starts; made if it is not there."""
+    folders: tuple[str, ...] = ()
+    """More folders that are made."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Variables that are set in the shell at the start."""
 
     @model_validator(mode="after")
     def _absolute(self) -> InitialState:
@@ -110,13 +63,7 @@ class InitialState(BaseModel):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One kind of task."""
-
-    name: str
-    build: Any = field(repr=False)
-    """`build(rng: numpy.random.Generator, level: Literal[1, 2, 3]) -> Scenario`, a pure function of both."""
-
-
 Level = Literal[1, 2, 3]
+"""Difficulty; each family says what it means."""
+
+__all__ = ["SETUP_EPOCH", "WORKSPACE", "Entry", "InitialState", "Level", "Scenario", "file", "folder", "link"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-from pathlib import Path
 
 from agentworld_envs.domains.terminal.evidence import PYTHON
-from agentworld_envs.domains.terminal.inside import BUILD, SETTLE
-from agentworld_envs.domains.terminal.scenario import SETUP_EPOCH, InitialState
-from agentworld_envs.interface import SandboxError, TaskError
+from agentworld_envs.domains.terminal.inside import BUILD, READ, SETTLE
+from agentworld_envs.domains.terminal.scenario import SETUP_EPOCH, WORKSPACE, InitialState
+from agentworld_envs.interface import TaskError
 from agentworld_envs.interface.sandbox import CommandResult, Sandbox
 
 SETUP_SECONDS = 60.0
@@ -23,6 +21,8 @@ _ENV = {
     "GIT_CONFIG_NOSYSTEM": "1",
 }
 _JOB = "/tmp/.start.json"
+_NEEDS_SECONDS = 30.0
+_HAS = 'case $n in python:*) python3 -c "import ${n#python:}" 2>/dev/null;; *) command -v -- "$n" >/dev/null;; esac'
 
 
 def prepare(sandbox: Sandbox, start: InitialState) -> None:
@@ -33,20 +33,26 @@ def prepare(sandbox: Sandbox, start: InitialState) -> None:
         SandboxError: the sandbox failed.
     """
     _check_needs(sandbox, start)
-    if start.folder is not None:
-        _upload(sandbox, start.folder, start.cwd)
     files = {path: entry.model_dump(exclude_none=True, exclude={"mtime"}) for path, entry in start.files.items()}
-    if files:
-        _inside(sandbox, BUILD, {"files": files}, "write its files")
-    for command in start.setup:
-        result = sandbox.exec(["bash", "-ec", command], SETUP_SECONDS, env=_ENV, cwd=start.cwd)
-        _demand(result, f"run its setup command {command!r:.200}")
+    folders = [start.cwd, *start.folders]
     times = {path: entry.mtime for path, entry in start.files.items() if entry.mtime is not None}
-    _inside(sandbox, SETTLE, {"times": times, "roots": _ROOTS}, "set its time stamps")
+    job = {"files": files, "folders": folders, "times": times, "roots": [*_ROOTS, start.cwd]}
+    if not start.setup:
+        _inside(sandbox, BUILD + SETTLE, job, "write its files")
+    else:
+        _inside(sandbox, BUILD, job, "write its files")
+        env = {**start.env, **_ENV}
+        for command in start.setup:
+            result = sandbox.exec(["bash", "-ec", command], SETUP_SECONDS, env=env, cwd=start.cwd)
+            _demand(result, f"run its setup command {command!r:.200}")
+        _inside(sandbox, READ + SETTLE, job, "set its time stamps")
     for command in start.services:
         _demand(sandbox.run(_in_background(command), SETUP_SECONDS), f"start the process {command!r:.200}")
-    if start.cwd != "/workspace" or start.services:
-        _demand(sandbox.run(f"cd {shlex.quote(start.cwd)}", SETUP_SECONDS), f"enter {start.cwd}")
+    commands = [f"export {name}={shlex.quote(value)}" for name, value in start.env.items()]
+    if start.cwd != WORKSPACE or start.services:
+        commands.append(f"cd {shlex.quote(start.cwd)}")
+    if commands:
+        _demand(sandbox.run("\n".join(commands), SETUP_SECONDS), f"enter {start.cwd}")
 
 
 def _in_background(command: str) -> str:
@@ -60,8 +66,8 @@ def _check_needs(sandbox: Sandbox, start: InitialState) -> None:
     if not start.needs:
         return
     names = " ".join(shlex.quote(name) for name in start.needs)
-    result = sandbox.exec(["bash", "-c", f"for n in {names}; do command -v -- $n >/dev/null || echo $n; done"], 10.0)
-    missing = result.stdout.split()
+    shell = f"for n in {names}; do " + _HAS + " || echo $n; done"
+    missing = sandbox.exec(["bash", "-c", shell], _NEEDS_SECONDS).stdout.split()
     if missing:
         raise TaskError(
             f"The task needs {', '.join(missing)}, which this sandbox does not have. Install it on this machine, or "
@@ -84,12 +90,3 @@ def _demand(result: CommandResult, what: str) -> None:
     if result.timed_out or result.exit_code != 0:
         why = "it ran out of time" if result.timed_out else (result.stderr or result.stdout).strip()[-500:]
         raise TaskError(f"The sandbox could not {what}: {why or f'exit code {result.exit_code}'}.")
-
-
-def _upload(sandbox: Sandbox, folder: str, cwd: str) -> None:
-    if not os.path.isdir(folder):
-        raise TaskError(f"The task's folder {folder!r} is not there any more.")
-    try:
-        sandbox.upload(Path(folder), cwd)
-    except SandboxError as error:
-        raise TaskError(f"The task's folder cannot be copied: {error}") from error

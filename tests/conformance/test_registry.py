@@ -94,6 +94,8 @@ def test_a_perfect_simulator_is_as_good_as_reality(env_id: str, reward: str) -> 
         closing(gym.make(env_id, **kwargs).unwrapped) as simulated,
     ):
         assert isinstance(real, AgentWorldEnv)
+        if reward == "verifier" and not real.runner.domain.tracker_knows_all:
+            pytest.skip("the tracker of this domain cannot follow everything; reward='replay' is checked")
         for seed in range(10):
             assert real.reset(seed=seed)[0] == simulated.reset(seed=seed)[0]
             task, domain = real.episode.task, real.runner.domain
