@@ -64,6 +64,8 @@ class CommandResult:
     """Whether the shell ended with this command. The next one runs in a new shell: variables are lost, files stay."""
     duration_s: float = 0.0
     """Seconds, measured in the sandbox."""
+    cwd: str = ""
+    """The folder that the shell is in now, as it calls it itself; the guest's word. Empty after `exec`."""
 
     def finished(self) -> Self:
         """This result, if the command came to its own end.
@@ -75,6 +77,18 @@ class CommandResult:
             why = "ran out of time" if self.timed_out else "wrote more than is allowed"
             raise CommandTimeout(f"The command {why} after {self.duration_s:.1f} s.", self.stdout, self.stderr)
         return self
+
+
+class Process(NamedTuple):
+    """One living process of a sandbox. Bytes that are not UTF-8 appear as `\\xNN`."""
+
+    pid: int
+    """As the sandbox counts."""
+    parent: int
+    """1 is the agent, which also adopts those whose parent has ended. (Of kind `local` it has another number.)"""
+    args: tuple[str, ...]
+    """The program and its arguments as the process says them, the first 4096 bytes; the kernel's name for it in
+    brackets when it says nothing."""
 
 
 class Snapshot(abc.ABC):
@@ -108,8 +122,10 @@ class Sandbox(abc.ABC):
         """Run a command in the session's shell, which keeps its folder, variables and functions between commands.
 
         Standard input is empty. At the deadline everything that the command started is killed; the shell lives on.
-        Processes that it leaves in the background live on too. What they write after its end is thrown away while
-        nothing runs; what they write during a later command may appear in the output of that one.
+        Processes that it leaves in the background live on too. What they write after its end is thrown away. (Only
+        when those of several earlier commands hold their output open may it appear in a later command's.)
+
+        `$?` begins as the exit code of the last command.
 
         The exit code and the output are the guest's word: the shell is the enemy's to change. Grade only with `exec`,
         in a fresh sandbox or in one that was started from a frozen one.
@@ -186,7 +202,46 @@ class Sandbox(abc.ABC):
         """
 
     @abc.abstractmethod
-    def screen(self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0) -> str:
+    def shell_state(self) -> bytes:
+        """Everything of the session's shell that can be given to another one, which it does not notice.
+
+        That is: folder, stack of folders, variables of all kinds with their attributes, positional parameters,
+        functions, aliases, options, traps, disabled builtins, umask, limits and the last exit code. It is not: open
+        files, jobs and `$!`, history, `$_`, and variables of the shell itself that cannot be set, like `$BASHPID`.
+
+        A copy of an episode is `snapshot().start()`, in which `restore_shell(shell_state())` is called. What is told
+        comes from the guest and is fit for nothing but a shell in a sandbox.
+
+        Raises:
+            SandboxRefused: it has more than 4 MiB.
+            SandboxDead: the sandbox is gone.
+            SessionLost: the shell cannot tell any more, e.g. after `set -n`; the next command runs in a new one.
+        """
+
+    @abc.abstractmethod
+    def restore_shell(self, state: bytes) -> None:
+        """Give the session a shell in this state, a new one when commands were run in it. Processes in the background
+        live on.
+
+        Args:
+            state: from `shell_state`, also of another sandbox. Where its folder is missing, the shell starts at home.
+
+        Raises:
+            SandboxRefused: it is not a state.
+            SandboxDead: the sandbox is gone.
+            SessionLost: no shell could take it over.
+        """
+
+    @abc.abstractmethod
+    def processes(self) -> list[Process]:
+        """The living processes by pid, without the agent and without its shells, the session's and the terminal's,
+        unless these became another program. Told by the agent, so that nothing that a shell was made to believe
+        matters. Raises SandboxDead."""
+
+    @abc.abstractmethod
+    def screen(
+        self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0, until_idle: bool = False
+    ) -> str:
         """Type into the interactive terminal, wait, and look at it.
 
         The terminal is opened by the first call, 40 lines of 120 columns, with a shell of its own.
@@ -195,6 +250,9 @@ class Sandbox(abc.ABC):
             keystrokes: what to type, control characters included; `"\\r"` or `"\\n"` is the Enter key.
             wait_s: seconds until it is looked at.
             settle_s: look earlier, once something was written and then nothing for this many seconds. 0: never.
+            until_idle: look earlier, once all keystrokes were taken, all output was read, and the shell waits at its
+                prompt for more, however long that takes on a loaded machine; or another program in the foreground waits
+                for input (an editor, a pager, an interpreter) and has been silent for `settle_s`, 0.03 when that is 0.
 
         Returns:
             The screen, 40 lines, without the blanks at the ends of lines.

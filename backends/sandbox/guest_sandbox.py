@@ -12,8 +12,9 @@ from agentworld_envs.backends.sandbox import archive
 from agentworld_envs.backends.sandbox.config import SandboxSettings
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
+from agentworld_envs.backends.sandbox.guest.shell_state import MOST_STATE
 from agentworld_envs.backends.sandbox.screen import Screen
-from agentworld_envs.interface import SandboxDead, SandboxRefused, Tampered
+from agentworld_envs.interface import SandboxDead, SandboxRefused, SessionLost, Tampered
 from agentworld_envs.interface.sandbox import (
     COLUMNS,
     COPY_LIMIT,
@@ -21,6 +22,7 @@ from agentworld_envs.interface.sandbox import (
     READ_LIMIT,
     ROWS,
     CommandResult,
+    Process,
     Sandbox,
 )
 
@@ -28,7 +30,9 @@ GRACE_S = 10.0
 """Seconds beyond a command's own time in which the agent has to answer."""
 FILE_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 20.0
+STATE_TIMEOUT_S = 10.0
 _CHUNK = 32 * 2**20
+_MOST_PROCESSES = 16 * 2**20
 _PROMPT = r"\u@\h:\w\$ "
 
 
@@ -140,7 +144,9 @@ class GuestSandbox(Sandbox):
         answer = self._ask(Kind.PACK, {"path": path, "limit": limit}, timeout_s=FILE_TIMEOUT_S, most=limit)
         return archive.unpack(answer.blob, Path(target), limit)
 
-    def screen(self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0) -> str:
+    def screen(
+        self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0, until_idle: bool = False
+    ) -> str:
         if self._drawn is None:
             self._drawn = Screen(ROWS, COLUMNS)
         header = {
@@ -148,6 +154,7 @@ class GuestSandbox(Sandbox):
             "columns": COLUMNS,
             "wait_s": wait_s,
             "settle_s": settle_s,
+            "until_idle": until_idle,
             "env": {"TERM": "xterm-256color", "PS1": _PROMPT},
         }
         keys = keystrokes.encode("utf-8", "surrogateescape")
@@ -156,6 +163,32 @@ class GuestSandbox(Sandbox):
             self._drawn.reset()
         self._drawn.feed(answer.blob)
         return self._drawn.text()
+
+    def shell_state(self) -> bytes:
+        header = {**self._job(STATE_TIMEOUT_S), "merged": True, "output_cap": MOST_STATE, "output_limit": 2**62}
+        answer = self._ask(Kind.SAVE, header, timeout_s=STATE_TIMEOUT_S + GRACE_S, most=MOST_STATE)
+        result = self._told_by_shell(answer, "tell its state")
+        if result.stdout_truncated:
+            raise SandboxRefused(f"The shell's state has more than {MOST_STATE} bytes.")
+        return answer.blob
+
+    def restore_shell(self, state: bytes) -> None:
+        if len(state) > MOST_STATE:
+            raise SandboxRefused(f"A shell's state has at most {MOST_STATE} bytes, this has {len(state)}.")
+        header = {**self._job(STATE_TIMEOUT_S), "merged": True}
+        answer = self._ask(Kind.RESTORE, header, state, timeout_s=STATE_TIMEOUT_S + GRACE_S, most=self._most_output)
+        self._told_by_shell(answer, "take over a state")
+
+    def _told_by_shell(self, answer: Frame, what: str) -> CommandResult:
+        result = _result(answer)
+        if answer.header.get("tampered") or result.timed_out or result.shell_restarted:
+            raise SessionLost(
+                f"The shell did not {what} within {STATE_TIMEOUT_S:.0f} s, or not properly: it is a new one."
+            )
+        return result
+
+    def processes(self) -> list[Process]:
+        return _processes(self._ask(Kind.PROCESSES, {}, timeout_s=GRACE_S, most=_MOST_PROCESSES).blob)
 
     def ping(self, timeout_s: float = 5.0) -> None:
         self._ask(Kind.PING, {}, timeout_s=timeout_s)
@@ -190,9 +223,27 @@ def _result(answer: Frame) -> CommandResult:
             out_of_memory=bool(header.get("out_of_memory")),
             shell_restarted=bool(header.get("shell_restarted")),
             duration_s=float(header["seconds"]),
+            cwd=str(header.get("cwd", "")).encode("utf-8", "backslashreplace").decode(),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SandboxDead(f"The sandbox answered a command with nonsense: {error!r}.") from error
+
+
+def _processes(blob: bytes) -> list[Process]:
+    """What the agent says about processes."""
+    found = []
+    try:
+        while blob:
+            line, _, rest = blob.partition(b"\n")
+            pid, parent, length = (int(field) for field in line.split())
+            if not 0 <= length <= len(rest):
+                raise ValueError(f"{length} bytes of {len(rest)}")
+            parts = rest[:length].split(b"\0")
+            found.append(Process(pid, parent, tuple(part.decode("utf-8", "backslashreplace") for part in parts)))
+            blob = rest[length:]
+    except ValueError as error:
+        raise SandboxDead(f"The sandbox answered with nonsense about its processes: {error}.") from error
+    return found
 
 
 def _cut(blob: bytes, lengths: Sequence[int]) -> list[bytes]:

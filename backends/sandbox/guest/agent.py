@@ -17,7 +17,9 @@ from agentworld_envs.backends.sandbox.guest import files, frames
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.guard import Guard
 from agentworld_envs.backends.sandbox.guest.processes import Reaper, become_reaper
-from agentworld_envs.backends.sandbox.guest.runner import Busy, NoShell, Runner
+from agentworld_envs.backends.sandbox.guest.runner import Busy, Runner
+from agentworld_envs.backends.sandbox.guest.session import NoShell
+from agentworld_envs.backends.sandbox.guest.shell_state import Unusable
 
 _MOST_MESSAGE = 2000
 _IGNORED = ("SIGPIPE", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGTTOU")
@@ -98,7 +100,7 @@ class Agent:
             return _error(frame.id, "busy", str(error))
         except NoShell as error:
             return _error(frame.id, "session", str(error))
-        except files.Refused as error:
+        except (files.Refused, Unusable) as error:
             return _error(frame.id, "refused", str(error))
         except (KeyError, TypeError, ValueError) as error:
             return _error(frame.id, "request", f"{type(error).__name__}: {error}")
@@ -115,8 +117,10 @@ class Agent:
             return Frame(Kind.OK, frame.id, {"pid": os.getpid(), "python": sys.version.split()[0]})
         if kind == Kind.PING:
             return Frame(Kind.OK, frame.id, {})
-        if kind in (Kind.RUN, Kind.EXEC, Kind.TERMINAL):
+        if kind in (Kind.RUN, Kind.EXEC, Kind.TERMINAL, Kind.SAVE, Kind.RESTORE):
             return self._runner.begin(frame)
+        if kind == Kind.PROCESSES:
+            return Frame(Kind.OK, frame.id, {}, self._runner.processes())
         if kind == Kind.READ:
             data, more = files.read(_path(header), int(header["offset"]), int(header["limit"]))
             return Frame(Kind.OK, frame.id, {"more": more}, data)

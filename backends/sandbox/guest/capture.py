@@ -21,6 +21,11 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()
 
+    def begin_with(self, data: bytes) -> None:
+        """Put something before the output. Counts as output, and has to fit into the part that is kept."""
+        self._head += data
+        self.total += len(data)
+
     def pump(self) -> None:
         """Take what is there now, at most 4 MiB, so that an endless writer cannot keep the agent from its clock."""
         for _ in range(_ROUNDS):

@@ -32,6 +32,9 @@ class Kind(IntEnum):
     KILL = 9
     FREEZE = 10
     THAW = 11
+    SAVE = 12
+    RESTORE = 13
+    PROCESSES = 14
     HELLO = 64
     OK = 65
     ERROR = 66

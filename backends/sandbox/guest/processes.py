@@ -10,7 +10,7 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 _PR_SET_DUMPABLE = 4
@@ -31,6 +31,8 @@ class Process(NamedTuple):
     """Resident bytes."""
     stopped: bool
     """Whether a signal (or a tracer) holds it."""
+    group: int
+    """Its process group."""
 
 
 def become_reaper() -> None:
@@ -55,7 +57,17 @@ def _read(pid: int) -> Process | None:
         return None
     if fields[0] in (b"Z", b"X") and int(fields[17]) <= 1:
         return None
-    return Process(pid, int(fields[1]), int(fields[19]), int(fields[21]) * _PAGE, fields[0] in (b"T", b"t"))
+    stopped = fields[0] in (b"T", b"t")
+    return Process(pid, int(fields[1]), int(fields[19]), int(fields[21]) * _PAGE, stopped, int(fields[2]))
+
+
+def state(pid: int) -> bytes:
+    """The kernel's letter for what a process does now: `R` runs, `S` sleeps ...; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return file.read(4096).rpartition(b")")[2].split()[0]
+    except OSError:
+        return b""
 
 
 def below_me() -> list[Process]:
@@ -73,6 +85,47 @@ def below_me() -> list[Process]:
             tree.append(process)
             queue.append(process.pid)
     return tree
+
+
+def children(pid: int) -> list[int] | None:
+    """The children of a process that has one thread, zombies too; `None` where the kernel does not keep a list."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb", buffering=0) as file:
+            return [int(name) for name in file.read(2**16).split()]
+    except OSError:
+        return None
+
+
+def listing(left_out: Callable[[int], bool]) -> bytes:
+    """All living descendants of this process but those that are `left_out`: for each `pid parent length`, a newline,
+    and as many bytes of its arguments, with a NUL between two."""
+    found = []
+    for process in sorted(below_me()):
+        if left_out(process.pid):
+            continue
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            text = b"\0".join(arguments(process.pid))
+            found.append(b"%d %d %d\n%s" % (process.pid, process.parent, len(text), text))
+    return b"".join(found)
+
+
+def is_still(pid: int, argv: Sequence[str]) -> bool:
+    """Whether a process is a bash with these arguments, so that it did not become another program meanwhile."""
+    with contextlib.suppress(OSError):
+        data = b"".join(os.fsencode(argument) + b"\0" for argument in argv)
+        program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+        return program == "bash" and b"".join(part + b"\0" for part in arguments(pid, len(data) + 1)) == data
+    return False
+
+
+def arguments(pid: int, most: int = 2**12) -> list[bytes]:
+    """What a process was started with, as it says itself; in brackets the kernel's name for one that does not say."""
+    with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+        data = file.read(most)
+    if data:
+        return data[:-1].split(b"\0") if data.endswith(b"\0") else data.split(b"\0")
+    with open(f"/proc/{pid}/comm", "rb", buffering=0) as file:
+        return [b"[" + file.read(64).rstrip(b"\n") + b"]"]
 
 
 def own_memory(process: Process) -> int:

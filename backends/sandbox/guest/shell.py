@@ -15,29 +15,18 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 
-from agentworld_envs.backends.sandbox.guest import spawn
-from agentworld_envs.backends.sandbox.guest.capture import drain
+from agentworld_envs.backends.sandbox.guest import driver, spawn
+from agentworld_envs.backends.sandbox.guest.outlets import Outlets
 from agentworld_envs.backends.sandbox.guest.processes import Reaper, below_me, send
 
-_GO, _STATUS, _TEXT, _OUT, _ERR = 200, 201, 202, 203, 204
-_DRIVER = rf"""
-echo 1000 2>/dev/null >/proc/self/oom_score_adj
-trap 'return 130' USR1
-while IFS= builtin read -r -d '' -u {_GO} __aw_go; do
-  if [ "$__aw_go" = merged ]; then
-    . /dev/fd/{_TEXT} {_GO}<&- {_STATUS}>&- 0</dev/null 1>&{_OUT} 2>&{_OUT} {_OUT}>&- {_ERR}>&-
-  else
-    . /dev/fd/{_TEXT} {_GO}<&- {_STATUS}>&- 0</dev/null 1>&{_OUT} 2>&{_ERR} {_OUT}>&- {_ERR}>&-
-  fi
-  __aw_go=$?
-  builtin trap 'return 130' USR1
-  IFS= builtin read -r -d '' -u {_GO} __aw_nonce
-  builtin printf '%s %s\0' "$__aw_nonce" "$__aw_go" >&{_STATUS}
-done
-"""
 _UNWIND_EVERY_S = 0.02
 _UNWIND_FOR_S = 0.5
 _NONCE_BYTES = 12
+_MOST_STATUS = 2**16
+_MOST_PATH = 4096
+
+
+ARGUMENTS = ("bash", "--norc", "--noprofile", "-c")
 
 
 class Forged(Exception):
@@ -62,65 +51,89 @@ class Shell:
         """
         self._text = text
         self._nonce = b""
+        self._answer = b""
+        self._told = b""
+        self.fresh = True
+        """Whether it was never used."""
         readable = os.open(f"/proc/self/fd/{text}", os.O_RDONLY)
         go, self._go = os.pipe()
         self.status, status = os.pipe()
-        self.out, out = os.pipe()
-        self.err, err = os.pipe()
-        self.fds = (self.status, self.out, self.err)
+        os.set_blocking(self.status, False)
+        self.outlets = Outlets()
         try:
-            for fd in self.fds:
-                os.set_blocking(fd, False)
-            pairs = {go: _GO, status: _STATUS, readable: _TEXT, out: _OUT, err: _ERR}
+            pairs = {go: driver.GO, status: driver.STATUS, readable: driver.TEXT, **self.outlets.ends}
             actions: list[spawn.Action] = [
                 spawn.stdin_null(),
                 (spawn.OPEN, 1, "/dev/null", os.O_WRONLY, 0),
                 (spawn.DUP2, 1, 2),
             ]
             actions += [(spawn.DUP2, fd, target) for fd, target in pairs.items()]
-            self.pid = spawn.start(["bash", "--norc", "--noprofile", "-c", _DRIVER], actions, env, cwd, rights)
+            self.pid = spawn.start([*ARGUMENTS, driver.DRIVER], actions, env, cwd, rights)
         except BaseException:
             self.close()
             raise
         finally:
-            for fd in (go, status, readable, out, err):
+            self.outlets.close_ends()
+            for fd in (go, status, readable):
                 os.close(fd)
         reaper.watch(self.pid)
 
-    def submit(self, command: bytes, merged: bool) -> int:
-        """Begin one command.
+    @property
+    def fds(self) -> list[int]:
+        """The descriptors to listen to."""
+        return [self.status, *self.outlets.fds]
+
+    def submit(self, order: str, text: bytes, merged: bool) -> tuple[int, int]:
+        """Begin something. Late output of earlier commands' background processes is thrown away before it.
 
         Args:
-            command: its text.
+            order: one of `driver`.
+            text: of the command.
             merged: whether standard error goes where standard output goes.
 
         Returns:
-            How many bytes of earlier commands' background processes were thrown away before it.
+            Descriptors to read output and errors from.
         """
-        late = drain(self.out) + drain(self.err)
+        self.fresh = False
+        (out, err), (out_end, err_end) = self.outlets.choose(self.pid)
         os.ftruncate(self._text, 0)
-        os.pwrite(self._text, command, 0)
+        os.pwrite(self._text, text, 0)
         self._nonce = os.urandom(_NONCE_BYTES).hex().encode()
+        request = f"{order} {out_end} {out_end if merged else err_end}".encode()
         with contextlib.suppress(BrokenPipeError):  # it is dying: the reaper tells
-            os.write(self._go, (b"merged" if merged else b"split") + b"\0" + self._nonce + b"\0")
-        return late
+            os.write(self._go, request + b"\0" + self._nonce + b"\0")
+        return out, err
 
     def code(self) -> int | None:
         """The exit code of the command, `None` while it runs. Raises Forged."""
         try:
-            data = os.read(self.status, 4096)
+            data = os.read(self.status, 2**16)
         except BlockingIOError:
             return None
-        if not data:
+        self._answer = (self._answer + data)[:_MOST_STATUS]  # the name of a folder may be without end
+        if not data.endswith(b"\0"):
             return None
-        nonce, _, code = data.partition(b" ")
+        answer, self._answer = self._answer, b""
         expected, self._nonce = self._nonce, b""
-        if not expected or nonce != expected or not code.endswith(b"\0") or not code[:-1].isdigit():
+        nonce, _, rest = answer.rstrip(b"\0").partition(b" ")
+        code, _, folder = rest.partition(b" ")
+        if not expected or nonce != expected or b"\0" in rest or not code.isdigit():
             raise Forged
-        return int(code[:-1])
+        self._told = folder
+        return int(code)
 
     def cwd(self) -> str | None:
-        """Where the shell is now, `None` when that cannot be told."""
+        """Where the shell is now, by the name that it has for that where it is one; `None` when that cannot be told."""
+        link = f"/proc/{self.pid}/cwd"
+        try:
+            if self._told.startswith(b"/") and len(self._told) <= _MOST_PATH and os.path.samefile(self._told, link):
+                return os.fsdecode(self._told)
+        except OSError:
+            pass  # it was removed, or it is a name that the shell was made to believe
+        return self.physical_cwd()
+
+    def physical_cwd(self) -> str | None:
+        """Where the shell is now, without links; `None` when that cannot be told."""
         try:
             return os.readlink(f"/proc/{self.pid}/cwd")
         except OSError:
@@ -163,6 +176,7 @@ class Shell:
 
     def close(self) -> None:
         """Give back its pipes. Does not kill it."""
-        for fd in (self._go, *self.fds):
+        for fd in (self._go, self.status):
             with contextlib.suppress(OSError):
                 os.close(fd)
+        self.outlets.close()
