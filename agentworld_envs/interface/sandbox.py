@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from agentworld_envs.interface.errors import CommandTimeout, SandboxRefused
 
@@ -251,6 +251,11 @@ class Provider(abc.ABC):
     @abc.abstractmethod
     def bounds(self) -> list[Bound]:
         """How each limit is kept on this machine. Raises SandboxError when the kind is not usable."""
+
+    @abc.abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What the sandboxes are made of, for the record of an episode: `kind`, `root` (what the root file system is)
+        and `digest` (changes with its contents). Raises SandboxError when it cannot be told."""
 
     @abc.abstractmethod
     def start(self) -> Sandbox:

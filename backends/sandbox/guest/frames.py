@@ -32,6 +32,8 @@ class Kind(IntEnum):
     KILL = 9
     FREEZE = 10
     THAW = 11
+    SAVE = 12
+    LOAD = 13
     HELLO = 64
     OK = 65
     ERROR = 66
