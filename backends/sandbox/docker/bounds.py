@@ -18,7 +18,8 @@ def docker_bounds(info: dict[str, Any], config: DockerConfig) -> list[Bound]:
     none = "not bounded: the daemon has no control group for it"
     total = total_memory(config) // 2**20
     shares = ", ".join(f"{name} {share * limits.disk_mb:g}" for name, share in DOCKER_WRITABLE.items())
-    disk = f"MiB of files in memory: {shares}, /dev/shm {DOCKER_SHM * limits.disk_mb:g}, and the same shares of {limits.inodes} files"
+    shares += f", /dev/shm {DOCKER_SHM * limits.disk_mb:g}"
+    disk = f"MiB of files in memory: {shares}, and the same shares of {limits.inodes} files"
     return [
         Bound(
             "memory",

@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from agentworld_envs.interface import MissingExtraError, SandboxError
 
@@ -89,6 +89,15 @@ class Daemon:
         with self._explained(f"does not know the image {name}"):
             return dict(self.api.inspect_image(name))
 
+    def has_image(self, name: str) -> bool:
+        """Whether an image is there."""
+        with self._explained(f"does not know the image {name}"):
+            try:
+                self.api.inspect_image(name)
+            except sdk().errors.ImageNotFound:
+                return False
+            return True
+
     def create(self, name: str, settings: dict[str, Any]) -> str:
         """Make a container, do not start it; gives its id."""
         with self._explained("makes no container"):
@@ -124,6 +133,25 @@ class Daemon:
                 if error.status_code != 409:  # it is removed already, by the daemon or by somebody else
                     raise
 
+    def pull(self, repository: str, tag: str) -> None:
+        """Get an image from its registry."""
+        with self._explained("gets no image"):
+            self.api.pull(repository, tag=tag)
+
+    def build(self, recipe: IO[bytes], name: str) -> None:
+        """Build an image from a Dockerfile alone."""
+        with self._explained("builds no image"):
+            for line in self.api.build(fileobj=recipe, tag=name, rm=True, forcerm=True, decode=True):
+                if "error" in line:
+                    raise SandboxError(f"The image cannot be built: {line['error']}")
+
+    def load_root(self, tar: IO[bytes], name: str) -> None:
+        """Make an image of one layer from a tar of its root."""
+        repository, _, tag = name.partition(":")
+        changes = ["WORKDIR /workspace", 'CMD ["/bin/bash"]', "ENV LANG=C.UTF-8"]
+        with self._explained("imports no image"):
+            self.api.import_image_from_stream(tar, repository=repository, tag=tag or "latest", changes=changes)
+
     def close(self) -> None:
         """Close idle connections."""
         with self._lock:
@@ -145,6 +173,6 @@ def sdk() -> Any:
 
 def _cause(error: Any) -> str:
     text = str(error.explanation or error)
-    if "executable file not found" in text or "no such file or directory" in text and "python3" in text:
+    if "executable file not found" in text or ("no such file or directory" in text and "python3" in text):
         return f"The image has no python3, which the agent in it needs ({text.strip()})."
     return text

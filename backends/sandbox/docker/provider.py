@@ -20,6 +20,7 @@ from agentworld_envs.backends.sandbox.docker.sandbox import DockerSandbox, Docke
 from agentworld_envs.backends.sandbox.docker.spec import settings
 from agentworld_envs.backends.sandbox.guest_sandbox import START_TIMEOUT_S
 from agentworld_envs.backends.sandbox.pool import Pool
+from agentworld_envs.backends.sandbox.roots.digest import digest_of_image
 from agentworld_envs.interface import AgentWorldError, SandboxError
 from agentworld_envs.interface.sandbox import Bound, Provider, Usability
 
@@ -78,7 +79,12 @@ class DockerProvider(Provider):
 
     def describe(self) -> dict[str, Any]:
         image = self.daemon.image(self.config.image)
-        return {"kind": "docker", "root": self.config.image, "digest": str(image["Id"])}
+        return {
+            "kind": "docker",
+            "root": self.config.image,
+            "digest": digest_of_image(image),
+            "image_id": str(image["Id"]),
+        }
 
     def _begun(self) -> _Works:
         if os.getpid() != self.lease.owner.pid:

@@ -15,8 +15,8 @@ _log = logging.getLogger(__name__)
 
 
 class Removal:
-    """Threads that remove containers, so that nobody waits for the daemon. They remove themselves when their agent ends;
-    this makes sure of it."""
+    """Threads that remove containers, so that nobody waits for the daemon. The daemon removes them by itself when their
+    agent ends; this makes sure of it."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
