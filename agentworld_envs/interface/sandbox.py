@@ -313,6 +313,11 @@ class Provider(abc.ABC):
         """How each limit is kept on this machine. Raises SandboxError when the kind is not usable."""
 
     @abc.abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What the sandboxes are made of, for the record of an episode: `kind`, `root` (what the root file system is)
+        and `digest` (changes with its contents). Raises SandboxError when it cannot be told."""
+
+    @abc.abstractmethod
     def start(self) -> Sandbox:
         """A new sandbox.
 

@@ -1,6 +1,7 @@
 """Isolated machines for real episodes: a small interface, a guest agent, and what makes the machines."""
 
 from agentworld_envs.backends.sandbox.config import (
+    DockerConfig,
     Limits,
     LocalConfig,
     NamespaceConfig,
@@ -16,6 +17,7 @@ from agentworld_envs.interface.sandbox import Bound, CommandResult, Provider, Sa
 __all__ = [
     "Bound",
     "CommandResult",
+    "DockerConfig",
     "Limits",
     "LocalConfig",
     "NamespaceConfig",

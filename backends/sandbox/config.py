@@ -25,6 +25,14 @@ FROZEN_ENV = {
 """Environment that does not depend on who starts the sandbox, nor on when."""
 
 
+DOCKER_WRITABLE = {"/workspace": 1.0, "/tmp": 0.5, "/home/agent": 0.25, "/var/tmp": 0.125}
+"""Folders of a container that can be written to, each a file system in memory, and its share of `disk_mb`."""
+DOCKER_SHM = 0.125
+"""The same for shared memory. All together may hold twice `disk_mb`."""
+DOCKER_IMAGE = "agentworld-sandbox:1"
+"""What `agentworld sandbox build` makes. The number changes when its contents do."""
+
+
 class Limits(BaseModel):
     """Bounds of one sandbox. `Provider.bounds()` tells which of them this machine can keep, and how."""
 
@@ -120,13 +128,46 @@ class LocalConfig(SandboxSettings):
         return LocalProvider(self)
 
 
-SandboxConfig = Annotated[NamespaceConfig | LocalConfig, Field(discriminator="kind")]
+class DockerConfig(SandboxSettings):
+    """Sandboxes that are containers: for machines without namespaces for users, and for a root that is pinned."""
+
+    kind: Literal["docker"] = "docker"
+    image: str = DOCKER_IMAGE
+    """What is in the root: an image with bash and Python (3.8 or newer), present on the machine."""
+    host: str = Field(default="", pattern=r"^(unix://.+)?$")
+    """Address of the daemon, `unix://PATH`; empty for `$DOCKER_HOST` or the usual place."""
+    runtime: str = ""
+    """Another runtime that the daemon knows, e.g. `runsc`; empty for its own default."""
+    read_only: bool = True
+    """Whether all but the writable folders is read-only. Otherwise what is written elsewhere lies on the daemon's disk,
+    is bounded by nothing, and is not part of snapshots."""
+    warm: int = Field(default=2, ge=0, le=64)
+    """Containers that are kept ready in the background once the first was started; 0 for none."""
+    api_timeout_s: float = Field(default=20.0, gt=0)
+    """Seconds that the daemon may take for one request."""
+
+    @field_validator("home")
+    @classmethod
+    def _home_is_writable(cls, value: str) -> str:
+        if value != os.path.normpath(value) or not (value + "/").startswith(tuple(f"{f}/" for f in DOCKER_WRITABLE)):
+            raise ValueError(f"home has to lie in one of {', '.join(DOCKER_WRITABLE)}, got {value!r}")
+        return value
+
+    def build(self) -> Provider:
+        """The provider. Starts nothing; its `probe` tells whether the daemon and the package `docker` are there."""
+        from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
+
+        return DockerProvider(self)
+
+
+AnyConfig = NamespaceConfig | DockerConfig | LocalConfig
+SandboxConfig = Annotated[AnyConfig, Field(discriminator="kind")]
 """Any kind of sandbox, told apart by `kind`."""
 
-_ADAPTER: TypeAdapter[NamespaceConfig | LocalConfig] = TypeAdapter(SandboxConfig)
+_ADAPTER: TypeAdapter[AnyConfig] = TypeAdapter(SandboxConfig)
 
 
-def sandbox_config(kind: str = "namespace", **fields: Any) -> NamespaceConfig | LocalConfig:
+def sandbox_config(kind: str = "namespace", **fields: Any) -> AnyConfig:
     """A configuration by the name of its kind.
 
     Raises:

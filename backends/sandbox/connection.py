@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from agentworld_envs.backends.sandbox.guest.frames import MAX_HEADER, Decoder, Frame, FrameError, Kind, encode
@@ -24,7 +25,7 @@ class Connection:
         """Take over a connected socket."""
         self._stream = stream
         self._decoder = Decoder(MOST, MAX_HEADER)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._owner = os.getpid()
         self._last = 0
         self._dead = ""
@@ -73,6 +74,12 @@ class Connection:
                 self._die("A request to the sandbox was interrupted.")
                 raise
         return _checked(answer)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Several requests in a row, with no other thread's in between."""
+        with self._lock:
+            yield
 
     def _die(self, why: str) -> SandboxDead:
         self._dead = why

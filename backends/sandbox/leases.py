@@ -76,6 +76,8 @@ def sweep() -> list[str]:
     Processes, mounts and files of namespace sandboxes die with their owner. Only empty control groups can be left,
     when owner and zygote were killed at the same moment.
 
+    Containers have a sweep of their own, which needs their daemon: `docker.removal.sweep`.
+
     Returns:
         What was removed.
     """

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from typing import Any
 
 from agentworld_envs.backends.sandbox import guest
 from agentworld_envs.backends.sandbox.config import LocalConfig
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
+from agentworld_envs.backends.sandbox.roots import digest
 from agentworld_envs.interface import SandboxError
 from agentworld_envs.interface.sandbox import Bound, Provider, Snapshot, Usability, refuse_unsupported
 
@@ -75,6 +77,9 @@ class LocalProvider(Provider):
     def bounds(self) -> list[Bound]:
         names = ("memory", "swap", "pids", "cpu", "disk", "open_files", "network", "host_files", "privileges")
         return [Bound(name, False, "not bounded: no isolation") for name in names]
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "local", "root": "host", "digest": digest.of_folder("/")}
 
     def start(self) -> LocalSandbox:
         _log.warning("Sandbox kind 'local' isolates nothing: commands can do all that this user can do.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from typing import Any
 
 from agentworld_envs.backends.sandbox import leases
 from agentworld_envs.backends.sandbox.bounds import namespace_bounds, why_unusable
@@ -12,6 +13,7 @@ from agentworld_envs.backends.sandbox.config import NamespaceConfig
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest.frames import Kind
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
+from agentworld_envs.backends.sandbox.roots import digest
 from agentworld_envs.backends.sandbox.zygote import Layers, Zygote
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
 from agentworld_envs.interface.sandbox import Bound, Provider, Snapshot, Usability
@@ -143,6 +145,10 @@ class NamespaceProvider(Provider):
 
     def bounds(self) -> list[Bound]:
         return namespace_bounds(self.zygote.facts, self.config)
+
+    def describe(self) -> dict[str, Any]:
+        root = self.config.rootfs
+        return {"kind": "namespace", "root": root, "digest": digest.of_folder("/" if root == "host" else root)}
 
     def start(self) -> NamespaceSandbox:
         return self.start_on([])

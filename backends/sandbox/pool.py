@@ -7,19 +7,26 @@ import contextlib
 import os
 import threading
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
-from agentworld_envs.interface.sandbox import Provider, Sandbox
+from agentworld_envs.interface.sandbox import Sandbox
 
 _WARM_TIMEOUT_S = 20.0
 _PING_TIMEOUT_S = 2.0
 
 
+class Starts(Protocol):
+    """Whatever starts sandboxes, e.g. a `Provider`."""
+
+    def start(self) -> Sandbox:
+        """A new one. Raises SandboxError."""
+
+
 class Pool:
     """Keeps up to `size` sandboxes ready, each with a running shell. None is ever used twice: a reset is a new one."""
 
-    def __init__(self, provider: Provider, size: int, workers: int | None = None) -> None:
+    def __init__(self, provider: Starts, size: int, workers: int | None = None) -> None:
         """Start to fill it, in the background.
 
         Args:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from agentworld_envs.backends.sandbox import Limits, NamespaceConfig
+from agentworld_envs.backends.sandbox import DockerConfig, Limits, NamespaceConfig, Provider
+from agentworld_envs.backends.sandbox.docker.owner import PREFIX
+from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
 from agentworld_envs.backends.sandbox.launcher.cgroups import find_groups
 from agentworld_envs.backends.sandbox.namespace import NamespaceProvider
 
@@ -25,6 +30,36 @@ SMALL = Limits(
 def small(**fields: object) -> NamespaceConfig:
     """A configuration with small bounds."""
     return NamespaceConfig(**{"limits": SMALL, **fields})  # type: ignore[arg-type]
+
+
+def small_docker(**fields: object) -> DockerConfig:
+    """The same for containers."""
+    return DockerConfig(**{"limits": SMALL, **fields})  # type: ignore[arg-type]
+
+
+def containers(pid: int) -> list[str]:
+    """Names of containers that a process owns, also of those that do not run."""
+    client = DockerConfig().build().daemon  # type: ignore[attr-defined]
+    try:
+        names = [container["Names"][0].lstrip("/") for container in client.containers("agentworld.lease")]
+    finally:
+        client.close()
+    return [name for name in names if name.startswith(PREFIX) and name.split("-")[4] == str(pid)]
+
+
+def docker_folders(pid: int) -> list[str]:
+    """Temporary folders of a process that starts containers."""
+    names = [path.name for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith(PREFIX)]
+    return [name for name in names if name.split("-")[4] == str(pid)]
+
+
+def until(condition: Callable[[], bool], seconds: float) -> float:
+    """Seconds until something is so; fails when it takes longer than it may."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds, "it took too long"
+        time.sleep(0.005)
+    return time.monotonic() - started
 
 
 def parents() -> dict[int, int]:
@@ -69,6 +104,9 @@ SLOW = 5.0
 """Factor by which a loaded machine may be slower than what a test expects of the time on a clock."""
 
 
-def counts_memory(provider: NamespaceProvider) -> bool:
+def counts_memory(provider: Provider) -> bool:
     """Whether a control group counts the memory of this provider's sandboxes."""
+    if isinstance(provider, DockerProvider):
+        return next(bound.kept for bound in provider.bounds() if bound.name == "memory")
+    assert isinstance(provider, NamespaceProvider)
     return "memory" in provider.zygote.facts["controllers"]

@@ -1,4 +1,5 @@
-"""Starts the agent over its standard input: `python3 -I -S guest/`, wherever this folder lies."""
+"""Starts the agent over its standard input, or over the socket that is named: `python3 -I -S guest/ [SOCKET]`, wherever
+this folder lies."""
 
 import os
 import sys
@@ -14,7 +15,10 @@ package = "agentworld_envs.backends.sandbox.guest"
 sys.modules[package] = types.ModuleType(package)
 sys.modules[package].__path__ = [FOLDER]
 
-from agentworld_envs.backends.sandbox.guest import agent  # noqa: E402 - needs the stand-ins
+from agentworld_envs.backends.sandbox.guest import agent, dial  # noqa: E402 - needs the stand-ins
 
 if __name__ == "__main__":
-    agent.main_over_stdin()
+    if len(sys.argv) > 1:
+        dial.main_over_path(sys.argv[1])
+    else:
+        agent.main_over_stdin()

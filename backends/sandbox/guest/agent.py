@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-from agentworld_envs.backends.sandbox.guest import files, frames
+from agentworld_envs.backends.sandbox.guest import files, frames, keep
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.guard import Guard
 from agentworld_envs.backends.sandbox.guest.processes import Reaper, become_reaper
@@ -39,6 +39,8 @@ class Agent:
         self._fd = fd
         self._decoder = frames.Decoder()
         self._temporary: str | None = None
+        self._saver = keep.Saver([])
+        self._loader = keep.Loader()
         self._reaper = Reaper()
         self._guard = Guard(self._reaper, kills)
         self._poll = select.poll()
@@ -133,13 +135,22 @@ class Agent:
             files.unpack(_path(header), frame.blob)
             return Frame(Kind.OK, frame.id, {})
         if kind == Kind.KILL:
-            self._reaper.kill_all(lambda _: True)
-            return Frame(Kind.OK, frame.id, {})
+            return Frame(Kind.OK, frame.id, {"none_left": self._reaper.kill_all(lambda _: True)})
         if kind == Kind.FREEZE:
             return Frame(Kind.OK, frame.id, {"quiet": self._guard.freeze()})
         if kind == Kind.THAW:
             self._guard.thaw()
             return Frame(Kind.OK, frame.id, {})
+        if kind == Kind.SAVE:
+            if header["folders"] is not None:
+                self._saver = keep.Saver([str(folder) for folder in header["folders"]])
+            data, more = self._saver.next(int(header["size"]))
+            return Frame(Kind.OK, frame.id, {"more": more}, data)
+        if kind == Kind.LOAD:
+            if header["first"]:
+                self._loader = keep.Loader()
+            self._loader.feed(frame.blob)
+            return Frame(Kind.OK, frame.id, {"done": self._loader.done})
         return _error(frame.id, "request", f"unknown kind of request {kind}")
 
 

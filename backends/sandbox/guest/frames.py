@@ -35,6 +35,7 @@ class Kind(IntEnum):
     SAVE = 12
     RESTORE = 13
     PROCESSES = 14
+    LOAD = 15
     HELLO = 64
     OK = 65
     ERROR = 66

@@ -1,0 +1,1 @@
+"""Root file systems: making them, and telling them apart."""
