@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 from collections.abc import Iterable
 from typing import Any
 
-from agentworld_envs.domains.terminal.effects import Unfollowed, follow
+from agentworld_envs.domains.terminal.effects import Unfollowed, follow, resolve
 from agentworld_envs.domains.terminal.scenario import InitialState
+from agentworld_envs.domains.terminal.wording import HOME
 
 Facts = dict[str, Any]
 _PROMPT = re.compile(r"^[a-z_][\w-]*@[\w-]+:([^\n]*?)[$#] ?$")
@@ -42,9 +44,11 @@ class Belief:
                 belief.files[path] = {"type": "folder", "mode": entry.mode or "755"}
             else:
                 belief.files[path] = {"type": "file", "mode": entry.mode or "644", "data": entry.data}
-        for path in [*start.files, start.cwd]:
+        for path in start.files:
             belief.add_parents(path)
-        belief.files.setdefault(start.cwd, {"type": "folder", "mode": "755"})
+        for path in (start.cwd, *start.folders, HOME):
+            belief.add_parents(path)
+            belief.files.setdefault(path, {"type": "folder", "mode": "755"})
         belief.processes = tuple(start.services)
         belief.variables.update(start.env)
         if start.setup:
@@ -127,8 +131,9 @@ class Belief:
             self.cwd = cwd
         else:
             match = _CAT.fullmatch(command.strip())
-            if match and output is not None and self.cwd is not None:
-                self._show(posixpath.normpath(posixpath.join(self.cwd, match[1])), output)
+            if match and output is not None:
+                with contextlib.suppress(Unfollowed):
+                    self._show(resolve(self, match[1]), output)
 
     def _show(self, path: str, output: str) -> None:
         """A file that was not known has been shown."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from agentworld_envs.domains.terminal.checks import Check, RunCheck, parse_checks
 from agentworld_envs.domains.terminal.command import Kind, read
 from agentworld_envs.domains.terminal.families import FAMILIES
+from agentworld_envs.domains.terminal.folders import tasks_at
 from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, render_strokes
 from agentworld_envs.domains.terminal.scenario import InitialState
 from agentworld_envs.domains.terminal.simulation import brief
@@ -63,15 +64,18 @@ class Terminal(Domain):
 
         Args:
             name: `train` (default), `valid` or `test`, optionally with levels and families, e.g. `train@1,2` or
-                `test@3:log_analysis,archives`; or the path of a folder of tasks.
+                `test@3:log_analysis,archives`; or the path of a folder of tasks (see `folders`), one's own or those of
+                Harbor and Terminal-Bench.
         """
         name = name or SPLITS[0]
         generated = GeneratedTasks.named(name)
         if generated is not None:
             return generated
         path = Path(name).expanduser()
+        if path.is_dir():
+            return tasks_at(path)
         if path.exists():
-            raise ConfigError(f"{name!r} is no folder of tasks.")
+            raise ConfigError(f"Expected a folder of tasks, and {name!r} is a file.")
         raise unknown_name("task set or path", name, [*SPLITS, *(f"train:{family}" for family in FAMILIES)])
 
     def tools(self, task: Task) -> list[dict[str, Any]]:

@@ -75,7 +75,7 @@ class TerminalWorld(World):
             return wording.turn(before, command, f"bash: {error}\n", before)
         except (SessionLost, Tampered):
             raise
-        self._cwd = getattr(result, "cwd", "") or before
+        self._cwd = result.cwd or before
         return wording.turn(before, command, _output(result), self._cwd)
 
     def _type(self, command: Command) -> str:
@@ -83,7 +83,7 @@ class TerminalWorld(World):
         self._typed = True
         screen = ""
         for stroke in command.strokes:
-            screen = sandbox.screen(stroke.typed, stroke.seconds)
+            screen = sandbox.screen(stroke.typed, stroke.seconds, until_idle=True)
         return screen.rstrip()
 
     def evidence(self) -> Evidence:
@@ -92,7 +92,7 @@ class TerminalWorld(World):
     def final_evidence(self) -> Evidence:
         if self._facts is None:
             sandbox = self._open()
-            processes: list[str] = []
+            processes = [" ".join(process.args) for process in sandbox.processes()]
             try:
                 snapshot = sandbox.freeze()
             except SandboxRefused:  # a kind without isolation: whoever chose it trusts the agent
@@ -116,7 +116,7 @@ class TerminalWorld(World):
             twin.__dict__.update(self.__dict__)
             return twin
         try:
-            if self._typed or self._start.services:
+            if self._typed or self._start.services or self._sandbox.processes():
                 twin.reset()
                 for action in list(self._done):
                     twin.act(action)
@@ -129,9 +129,9 @@ class TerminalWorld(World):
 
     def _copy_to(self, twin: TerminalWorld) -> None:
         sandbox = self._open()
-        pass
+        state = sandbox.shell_state()
         twin._sandbox = sandbox.fork()
-        pass
+        twin._sandbox.restore_shell(state)
         twin._clock, twin._cwd, twin._asked, twin._ended = self._clock, self._cwd, self._asked, self._ended
         twin._done = list(self._done)
 

@@ -1,0 +1,107 @@
+"""Keystroke lists: what is one, what it types."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentworld_envs.domains.terminal.command import Kind, read
+from agentworld_envs.domains.terminal.domain import Terminal
+from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, looks_like_list, parse_strokes
+from agentworld_envs.interface import Action, Task
+from agentworld_envs.parsing import ActionParser, Rejection
+
+TASK = Task(id="t", domain="terminal", instruction="x", verifier={"checks": [{"kind": "absent", "path": "/x"}]})
+
+
+def _read(text: str) -> object:
+    domain = Terminal()
+    action = ActionParser(domain.tools(TASK), domain.default_tool).parse(text)
+    assert isinstance(action, Action), action
+    return read(action)
+
+
+LIST = '[{"keystrokes": "ls -la\\n", "duration": 0.1}, {"keystrokes": "C-c"}]'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LIST,
+        json.dumps(json.loads(LIST), indent=2),
+        f"```json\n{LIST}\n```",
+        f"<think>[]</think>\n{LIST}",
+        json.dumps({"name": "keystrokes", "arguments": {"keys": json.loads(LIST)}}),
+        f"I will look around.\n```json\n{json.dumps(json.loads(LIST), indent=2)}\n```",
+    ],
+)
+def test_every_way_to_write_a_list(text: str) -> None:
+    command = _read(text)
+    assert command.kind is Kind.KEYS  # type: ignore[attr-defined]
+    assert command.strokes == (Stroke("ls -la\n", 0.1), Stroke("C-c", 1.0))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("text", ["[]", "[ ]", "```json\n[]\n```", '{"name": "keystrokes", "arguments": {"keys": []}}'])
+def test_an_empty_list_is_the_end(text: str) -> None:
+    assert _read(text).kind is Kind.DONE  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("text", ["[ -f a ] && cat a", "[[ a == b ]]", "[ 1 ]", "echo []"])
+def test_tests_of_the_shell_are_commands(text: str) -> None:
+    command = _read(text)
+    assert command.kind is Kind.RUN  # type: ignore[attr-defined]
+    assert command.text == text  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("keys", "typed"),
+    [
+        ("ls\n", "ls\r"),
+        ("C-c", "\x03"),
+        ("C-d", "\x04"),
+        ("C-c\n", "\x03"),
+        ("Escape", "\x1b"),
+        ("Up Enter", "\x1b[A\r"),
+        ("echo C-c\n", "echo C-c\r"),
+        ("Enter the room\n", "Enter the room\r"),
+        ("", ""),
+        ("\x1b:wq\n", "\x1b:wq\r"),
+    ],
+)
+def test_tokens_are_keys_only_on_their_own(keys: str, typed: str) -> None:
+    assert Stroke(keys, 0.0).typed == typed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"keystrokes": 5}]',
+        '[{"duration": 1}]',
+        '[{"keystrokes": "x", "duration": -1}]',
+        '[{"keystrokes": "x", "duration": "long"}]',
+        '[{"keystrokes": "x", "duration": NaN}]',
+        '[{"keystrokes": "x", "duration": true}]',
+        '[{"keystrokes": "x"',
+        json.dumps([{"keystrokes": "x"}] * 65),
+        "[" * 5000 + "{" + "]" * 5000,
+    ],
+)
+def test_a_malformed_list_says_what_is_wrong(text: str) -> None:
+    with pytest.raises(Malformed):
+        parse_strokes(text)
+
+
+def test_a_malformed_list_is_refused_before_the_sandbox() -> None:
+    domain = Terminal()
+    action = ActionParser(domain.tools(TASK), domain.default_tool).parse('[{"keystrokes": 5}, {"keystrokes": "x"}]')
+    assert not isinstance(action, Rejection)
+    assert "keystrokes" in (domain.refuse(TASK, action) or "")
+    nul = ActionParser(domain.tools(TASK), domain.default_tool).parse('{"command": "a\\u0000b"}')
+    assert isinstance(nul, Action)
+    assert "NUL" in (domain.refuse(TASK, nul) or "")
+
+
+def test_long_waits_are_cut() -> None:
+    assert parse_strokes('[{"keystrokes": "", "duration": 9999}]')[0].seconds == 60.0
+    assert looks_like_list(' [{"keystrokes": ""}] ')
