@@ -96,6 +96,11 @@ def groups(pid: int) -> list[str]:
 
 
 def mounts() -> list[str]:
+    """What is mounted where this process looks. Not the roots of running containers: warm ones come and go."""
+    return [path for path in all_mounts() if not path.endswith("/merged")]
+
+
+def all_mounts() -> list[str]:
     """What is mounted where this process looks."""
     return [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
 

@@ -150,7 +150,9 @@ class Daemon:
         repository, _, tag = name.partition(":")
         changes = ["WORKDIR /workspace", 'CMD ["/bin/bash"]', "ENV LANG=C.UTF-8"]
         with self._explained("imports no image"):
-            self.api.import_image_from_stream(tar, repository=repository, tag=tag or "latest", changes=changes)
+            self.api.import_image_from_stream(
+                iter(lambda: tar.read(2**20), b""), repository=repository, tag=tag or "latest", changes=changes
+            )
 
     def close(self) -> None:
         """Close idle connections."""

@@ -135,7 +135,7 @@ def _compile(root: str) -> None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_COMPILE_TIMEOUT_S,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"},
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"},
         )
     except subprocess.TimeoutExpired as error:
         raise SandboxError(f"Python's modules cannot be compiled: {error}") from error
