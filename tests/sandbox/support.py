@@ -61,8 +61,9 @@ def groups(pid: int) -> list[str]:
 
 
 def mounts() -> list[str]:
-    """What is mounted where this process looks."""
-    return [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    """What is mounted where this process looks, but for the containers of a Docker daemon, which come and go."""
+    points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [point for point in points if not point.startswith(("/var/lib/docker/", "/run/docker/"))]
 
 
 SLOW = 5.0
