@@ -183,7 +183,7 @@ class GuestSandbox(Sandbox):
         result = _result(answer)
         if answer.header.get("tampered") or result.timed_out or result.shell_restarted:
             raise SessionLost(
-                f"The shell did not {what} within {STATE_TIMEOUT_S:.0f} s, or not properly: it is a new one."
+                f"The shell did not {what} properly within {STATE_TIMEOUT_S:.0f} s; it may be a new one now."
             )
         return result
 

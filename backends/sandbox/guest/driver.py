@@ -66,5 +66,6 @@ while IFS=' ' builtin read -r -d '' -a __aw_go -u {GO}; do
   builtin trap 'return 130' USR1
   IFS= builtin read -r -d '' -u {GO} __aw_nonce
   builtin printf '%s %s %s\0' "$__aw_nonce" "$__aw_status" "${{PWD-}}" >&{STATUS}
+  builtin unset -v __aw_nonce
 done
 """

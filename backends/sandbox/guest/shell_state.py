@@ -36,22 +36,9 @@ def restoring(state: bytes, environment: Iterable[str]) -> bytes:
     Raises:
         Unusable: it is not a state.
     """
-    (
-        _,
-        logical,
-        variables,
-        arguments,
-        stack,
-        mask,
-        limits,
-        aliases,
-        functions,
-        attributes,
-        traps,
-        off,
-        shopts,
-        options,
-    ) = _sections(state)
+    _, logical, variables, arguments, stack, mask, limits, *rest = _sections(state)
+    aliases, functions, attributes, traps, off, shopts, options = rest
+    posix = [line for line in options.splitlines() if line.endswith(b" posix")]  # it switches others
     names = " ".join(name for name in environment if name.isidentifier()).encode()
     place = _quoted(logical)
     lines = [
@@ -67,11 +54,12 @@ def restoring(state: bytes, environment: Iterable[str]) -> bytes:
         *_as_builtins(attributes),
         b"builtin set --" + arguments,
         b"{",
+        *_as_builtins(b"\n".join(posix)),
         *_as_builtins(shopts),
         *_limits(limits),
         *_as_builtins(off),
-        *_as_builtins(options),
-        traps,
+        *_as_builtins(b"\n".join(line for line in options.splitlines() if line not in posix)),
+        _each_as_builtin(traps),
         b"}",
     ]
     return b"\n".join(lines) + b"\n"
@@ -91,6 +79,26 @@ def _quoted(text: bytes) -> bytes:
 def _as_builtins(lines: bytes) -> Iterable[bytes]:
     """Commands of one line each, also where a function has the name of the command."""
     return (b"builtin " + line for line in lines.splitlines())
+
+
+def _each_as_builtin(commands: bytes) -> bytes:
+    """The same for commands whose arguments are in single quotes and may have several lines."""
+    found, quoted = [], False
+    for line in commands.split(b"\n"):
+        found.append(line if quoted or not line else b"builtin " + line)
+        quoted = _is_open(line, quoted)
+    return b"\n".join(found)
+
+
+def _is_open(line: bytes, quoted: bool) -> bool:
+    """Whether single quotes are open after a line; `quoted`: whether they are before it."""
+    escaped = False
+    for byte in line:
+        if quoted or escaped:
+            quoted, escaped = quoted and byte != ord("'"), False
+        else:
+            quoted, escaped = byte == ord("'"), byte == ord("\\")
+    return quoted
 
 
 def _limits(lines: bytes) -> Iterable[bytes]:

@@ -1,8 +1,8 @@
 """Copying and merging frozen layers: what overlays wrote, with their marks for what was deleted.
 
 What is copied was written by the enemy, who may even be alive and change it meanwhile. So nothing here works with the
-host's root: a child first makes a root of its own, which holds the layers (read-only), the new layer, and the host's
-programs (read-only). No link and no `..` leads anywhere else.
+host's root: a child first makes a root of its own, which holds the layers (read-only) and the new layer, and nothing
+else. No link and no `..` leads anywhere else.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import signal
 import stat
-import subprocess
+import time
 from collections.abc import Callable
 from typing import NoReturn
 
-from agentworld_envs.backends.sandbox.launcher import rootfs, syscalls
-from agentworld_envs.backends.sandbox.launcher.syscalls import BIND, NODEV, NOSUID, RDONLY, REC
+from agentworld_envs.backends.sandbox.launcher import syscalls
+from agentworld_envs.backends.sandbox.launcher.syscalls import BIND, NODEV, NOSUID, RDONLY
+from agentworld_envs.backends.sandbox.launcher.tree import TreeCopy
 
 _COPY_TIMEOUT_S = 60.0
 _CHILD_TIMEOUT_MS = 75_000
@@ -107,11 +107,6 @@ def _in_child(sources: list[str], target: str, box: str, work: Callable[[list[st
 def _enter_box(sources: list[str], target: str, box: str) -> list[str]:
     """Leave the host's root for good. Gives where the sources are now."""
     syscalls.mount("tmpfs", box, "tmpfs", NOSUID | NODEV, "size=64k,nr_inodes=256,mode=755")
-    rootfs.link_top_level(box)
-    for folder in rootfs.host_folders():
-        os.makedirs(box + folder, exist_ok=True)
-        syscalls.mount(folder, box + folder, None, BIND | REC)
-        syscalls.make_read_only(box + folder, recursive=True)
     layers = [f"/layer{index}" for index in range(len(sources))]
     for source, layer in zip(sources, layers, strict=True):
         os.mkdir(box + layer)
@@ -126,18 +121,10 @@ def _enter_box(sources: list[str], target: str, box: str) -> list[str]:
 
 
 def _copy(source: str) -> None:
-    program = shutil.which("cp", path="/usr/bin:/bin")
-    if program is None:
-        raise FileNotFoundError(2, "cp is needed to copy a layer", "cp")
-    try:  # the standard streams are the null device already, and there is none in the box
-        subprocess.run(
-            [program, "-a", "-T", source, f"{_NEW}/upper"],
-            check=True,
-            timeout=_COPY_TIMEOUT_S,
-            preexec_fn=syscalls.die_with_parent,
-        )
-    except subprocess.SubprocessError as error:  # most likely it is full
-        raise OSError(28, f"cannot copy a layer: {error}") from error
+    links = f"{_NEW}/links"
+    os.mkdir(links)
+    TreeCopy(links, time.monotonic() + _COPY_TIMEOUT_S).copy(source, f"{_NEW}/upper")
+    os.rmdir(links)
 
 
 def _merge(layers: list[str], user_xattr: bool) -> None:
