@@ -74,7 +74,7 @@ class DockerSandbox(GuestSandbox):
             more = True
             while more:
                 answer = self._ask(
-                    Kind.SAVE, {"folders": folders, "size": PIECE}, timeout_s=_PIECE_TIMEOUT_S, most=PIECE
+                    Kind.EXPORT, {"folders": folders, "size": PIECE}, timeout_s=_PIECE_TIMEOUT_S, most=PIECE
                 )
                 layer.add(answer.blob)
                 folders, more = None, bool(answer.header.get("more")) and bool(answer.blob)
@@ -93,7 +93,7 @@ class DockerSandbox(GuestSandbox):
             done = False
             first = True
             for piece in layer.pieces():
-                answer = self._ask(Kind.LOAD, {"first": first}, piece, timeout_s=_PIECE_TIMEOUT_S)
+                answer = self._ask(Kind.IMPORT, {"first": first}, piece, timeout_s=_PIECE_TIMEOUT_S)
                 done, first = bool(answer.header.get("done")), False
             if not done:
                 raise SandboxError("The snapshot is not complete, so that no sandbox can be started from it.")

@@ -141,12 +141,12 @@ class Agent:
         if kind == Kind.THAW:
             self._guard.thaw()
             return Frame(Kind.OK, frame.id, {})
-        if kind == Kind.SAVE:
+        if kind == Kind.EXPORT:
             if header["folders"] is not None:
                 self._saver = keep.Saver([str(folder) for folder in header["folders"]])
             data, more = self._saver.next(int(header["size"]))
             return Frame(Kind.OK, frame.id, {"more": more}, data)
-        if kind == Kind.LOAD:
+        if kind == Kind.IMPORT:
             if header["first"]:
                 self._loader = keep.Loader()
             self._loader.feed(frame.blob)

@@ -35,7 +35,8 @@ class Kind(IntEnum):
     SAVE = 12
     RESTORE = 13
     PROCESSES = 14
-    LOAD = 15
+    EXPORT = 15
+    IMPORT = 16
     HELLO = 64
     OK = 65
     ERROR = 66
