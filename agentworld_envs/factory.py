@@ -74,8 +74,14 @@ def _machines(domain: Domain, sandbox: Any) -> Machines | None:
         if sandbox is not None:
             raise ConfigError("The domain object has its machines already: give it those that you want.")
         return domain.machines.acquire()
-    domain.machines = SharedMachines(sandbox, **(domain.sandbox_settings if isinstance(sandbox, str | None) else {}))
-    return domain.machines
+    machines = SharedMachines(sandbox, **(domain.sandbox_settings if isinstance(sandbox, str | None) else {}))
+    if sandbox is not None and machines.kind not in domain.sandbox_kinds:
+        raise ConfigError(
+            f"The domain {domain.name!r} runs in sandboxes of kind {' or '.join(domain.sandbox_kinds)}, not "
+            f"{machines.kind!r}: its tasks are written for folders that only those have."
+        )
+    domain.machines = machines
+    return machines
 
 
 def _task_source(

@@ -135,6 +135,8 @@ class Domain(ABC):
     """Names that `tasks` accepts; the first is the default."""
     needs_sandbox: ClassVar[bool] = False
     """Whether its worlds run in sandboxes, which `machines` then has to give."""
+    sandbox_kinds: ClassVar[tuple[str, ...]] = ("namespace", "docker", "local")
+    """Kinds that its worlds can run in."""
     sandbox_settings: ClassVar[Mapping[str, Any]] = {}
     """What its sandboxes are like where the user names only a kind, or none: fields of `SandboxSettings`."""
     tracker_knows_all: ClassVar[bool] = True

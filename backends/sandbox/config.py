@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from agentworld_envs.interface import ConfigError
 
@@ -25,10 +25,11 @@ FROZEN_ENV = {
 """Environment that does not depend on who starts the sandbox, nor on when."""
 
 
-DOCKER_WRITABLE = {"/workspace": 1.0, "/tmp": 0.5, "/home/agent": 0.25, "/var/tmp": 0.125}
-"""Folders of a container that can be written to, each a file system in memory, and its share of `disk_mb`."""
+_WRITABLE = ("/workspace", "/home/agent", "/tmp", "/var/tmp")
+_SHARES = {"/tmp": 0.5, "/home/agent": 0.25, "/var/tmp": 0.125}
+_SMALL_SHARE = 0.125
 DOCKER_SHM = 0.125
-"""The same for shared memory. All together may hold twice `disk_mb`."""
+"""Share of `disk_mb` that a container's shared memory has."""
 DOCKER_IMAGE = "agentworld-sandbox:1"
 """What `agentworld sandbox build` makes. The number changes when its contents do."""
 
@@ -73,8 +74,19 @@ class SandboxSettings(BaseModel):
     """User and group inside. Never root."""
     home: str = "/workspace"
     """Where commands start."""
+    writable: tuple[str, ...] = _WRITABLE
+    """Folders that can be written to; all else is read-only. `("/",)`, which only `namespace` knows: everything that
+    the user's rights allow. (`local` ignores it.)"""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment variables on top of `FROZEN_ENV`."""
+
+    @field_validator("writable")
+    @classmethod
+    def _writable_is_plain(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if path != os.path.normpath(path) or not path.startswith("/"):
+                raise ValueError(f"writable folders have to be plain absolute paths, got {path!r}")
+        return value
 
     def environment(self) -> dict[str, str]:
         """The whole environment of a command."""
@@ -87,8 +99,6 @@ class NamespaceConfig(SandboxSettings):
     kind: Literal["namespace"] = "namespace"
     rootfs: str = "host"
     """`host`: this machine's own /usr, read-only. Otherwise the folder of an unpacked root file system."""
-    writable: tuple[str, ...] = ("/workspace", "/home/agent", "/tmp", "/var/tmp")
-    """Folders that can be written to; all else is read-only. `("/",)`: everything that the user's rights allow."""
 
     @field_validator("rootfs")
     @classmethod
@@ -98,14 +108,6 @@ class NamespaceConfig(SandboxSettings):
         if not os.path.isdir(os.path.join(value, "usr")):
             raise ValueError(f"{value!r} is no root file system: expected 'host' or a folder that has usr/ in it")
         return os.path.abspath(value)
-
-    @field_validator("writable")
-    @classmethod
-    def _writable_is_plain(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for path in value:
-            if path != os.path.normpath(path) or not path.startswith("/"):
-                raise ValueError(f"writable folders have to be plain absolute paths, got {path!r}")
-        return value
 
     def build(self) -> Provider:
         """The provider. Starts nothing."""
@@ -146,12 +148,22 @@ class DockerConfig(SandboxSettings):
     api_timeout_s: float = Field(default=20.0, gt=0)
     """Seconds that the daemon may take for one request."""
 
-    @field_validator("home")
-    @classmethod
-    def _home_is_writable(cls, value: str) -> str:
-        if value != os.path.normpath(value) or not (value + "/").startswith(tuple(f"{f}/" for f in DOCKER_WRITABLE)):
-            raise ValueError(f"home has to lie in one of {', '.join(DOCKER_WRITABLE)}, got {value!r}")
-        return value
+    @model_validator(mode="after")
+    def _home_is_writable(self) -> Self:
+        if "/" in self.writable or len(self.writable) != len({*self.writable}):
+            raise ValueError(f"a container's writable folders have to be different and not '/', got {self.writable}")
+        folders = tuple(f"{folder}/" for folder in self.writable)
+        if self.home != os.path.normpath(self.home) or not f"{self.home}/".startswith(folders):
+            raise ValueError(f"home has to lie in one of {', '.join(self.writable)}, got {self.home!r}")
+        return self
+
+    def shares(self) -> dict[str, float]:
+        """The writable folders, each a file system in memory, with their shares of `disk_mb`: the first has all of it,
+        the others less, since they are used less and memory has to be there for all."""
+        return {
+            folder: 1.0 if index == 0 else _SHARES.get(folder, _SMALL_SHARE)
+            for index, folder in enumerate(self.writable)
+        }
 
     def build(self) -> Provider:
         """The provider. Starts nothing; its `probe` tells whether the daemon and the package `docker` are there."""

@@ -57,7 +57,12 @@ class Terminal(Domain):
     task_sets = SPLITS
     needs_sandbox = True
     tracker_knows_all = False
-    sandbox_settings = {"limits": {"output_cap": 16_384, "memory_mb": 1024, "disk_mb": 512}}
+    sandbox_kinds = ("namespace", "docker")
+    sandbox_settings = {
+        "limits": {"output_cap": 16_384, "memory_mb": 1024, "disk_mb": 512},
+        # The last three are where tasks of Harbor and Terminal-Bench have their things.
+        "writable": ("/workspace", "/home/agent", "/tmp", "/var/tmp", "/app", "/logs", "/tests"),
+    }
 
     def tasks(self, name: str | None = None) -> TaskSource:
         """A task source.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentworld_envs.backends.sandbox.config import DOCKER_SHM, DOCKER_WRITABLE, DockerConfig
+from agentworld_envs.backends.sandbox.config import DOCKER_SHM, DockerConfig
 from agentworld_envs.backends.sandbox.docker.spec import total_memory
 from agentworld_envs.backends.sandbox.launcher import seccomp
 from agentworld_envs.interface.sandbox import Bound
@@ -17,7 +17,7 @@ def docker_bounds(info: dict[str, Any], config: DockerConfig) -> list[Bound]:
     profile = any("seccomp" in option for option in info.get("SecurityOptions") or [])
     none = "not bounded: the daemon has no control group for it"
     total = total_memory(config) // 2**20
-    shares = ", ".join(f"{name} {share * limits.disk_mb:g}" for name, share in DOCKER_WRITABLE.items())
+    shares = ", ".join(f"{name} {share * limits.disk_mb:g}" for name, share in config.shares().items())
     shares += f", /dev/shm {DOCKER_SHM * limits.disk_mb:g}"
     disk = f"MiB of files in memory: {shares}, and the same shares of {limits.inodes} files"
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from agentworld_envs.backends.sandbox.config import DOCKER_SHM, DOCKER_WRITABLE
+from agentworld_envs.backends.sandbox.config import DOCKER_SHM
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.docker.layer import PIECE, Layer
 from agentworld_envs.backends.sandbox.guest.frames import Kind
@@ -64,13 +64,14 @@ class DockerSandbox(GuestSandbox):
     def _save(self) -> DockerSnapshot:
         """Copy all writable folders. Nothing may run meanwhile."""
         limits = self._settings.limits
-        most = int((sum(DOCKER_WRITABLE.values()) + DOCKER_SHM) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
+        shares = self._provider.config.shares()
+        most = int((sum(shares.values()) + DOCKER_SHM) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
         try:
             layer = Layer()
         except OSError as error:
             raise SandboxError(f"This machine cannot keep the files: {error}.") from error
         try:
-            folders: list[str] | None = list(DOCKER_WRITABLE)
+            folders: list[str] | None = list(shares)
             more = True
             while more:
                 answer = self._ask(

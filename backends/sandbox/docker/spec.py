@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from agentworld_envs.backends.sandbox import guest
-from agentworld_envs.backends.sandbox.config import DOCKER_SHM, DOCKER_WRITABLE, DockerConfig
+from agentworld_envs.backends.sandbox.config import DOCKER_SHM, DockerConfig
 from agentworld_envs.backends.sandbox.guest.dial import FILTER
 from agentworld_envs.backends.sandbox.launcher import seccomp
 
@@ -22,7 +22,7 @@ _AGENT_MB = 32
 def total_memory(config: DockerConfig) -> int:
     """Bytes that the control group allows: processes, files in memory, and the agent."""
     limits = config.limits
-    files = sum(DOCKER_WRITABLE.values()) + DOCKER_SHM
+    files = sum(config.shares().values()) + DOCKER_SHM
     return int((limits.memory_mb + files * limits.disk_mb + _AGENT_MB) * 2**20)
 
 
@@ -80,7 +80,7 @@ def _host(config: DockerConfig, folder: str) -> dict[str, Any]:
             _ulimit("memlock", 2**20),
             _ulimit("msgqueue", 2**18),
         ],
-        "Tmpfs": {name: _tmpfs(config, name, share) for name, share in DOCKER_WRITABLE.items()},
+        "Tmpfs": {name: _tmpfs(config, name, share) for name, share in config.shares().items()},
         "Mounts": [_bind(os.path.dirname(os.path.abspath(guest.__file__)), _GUEST), _bind(folder, _DOOR)],
     }
     host["Tmpfs"]["/dev/shm"] = _tmpfs(config, "/dev/shm", DOCKER_SHM)
