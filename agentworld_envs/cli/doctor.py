@@ -14,6 +14,9 @@ import typer
 
 from agentworld_envs import __version__
 from agentworld_envs.backends import BACKENDS
+from agentworld_envs.backends.sandbox import SharedMachines, sandbox_config
+from agentworld_envs.backends.sandbox.machines import PREFERENCE, probe
+from agentworld_envs.backends.sandbox.proofs import Proof, prove
 from agentworld_envs.backends.world_model.engines import FORMS, build_engine
 from agentworld_envs.cli.console import plain_table, say, stdout, visible
 from agentworld_envs.cli.probes import extras, reach, torch_devices
@@ -38,7 +41,7 @@ def doctor(
     model: Annotated[str | None, typer.Option(help="Also check this model string; contacts openai servers.")] = None,
 ) -> None:
     """Report what is installed and usable. Exit code 1 when something needed, or the given model, does not work."""
-    parts: list[Callable[[], list[Finding]]] = [_python, _domains, _backends, _extras, _hardware]
+    parts: list[Callable[[], list[Finding]]] = [_python, _sandboxes, _domains, _backends, _extras, _hardware]
     findings = [finding for part in parts for finding in _guarded(part)]
     if model is not None:
         findings += _guarded(lambda: _model(model))
@@ -80,12 +83,16 @@ def _domains() -> list[Finding]:
     for name in DOMAINS:
         try:
             domain = load_domain(name)
+            if domain.needs_sandbox:
+                domain.machines = SharedMachines(**domain.sandbox_settings)
             task = domain.tasks()[0]
             world = domain.world(task)
             try:
                 world.reset()
             finally:
                 world.close()
+                if domain.machines is not None:
+                    domain.machines.close()
         except Exception as error:  # noqa: BLE001 - one broken domain must not hide the others
             found.append(Finding(f"domain {name}", "problem", f"{type(error).__name__}: {error}"))
         else:
@@ -99,8 +106,35 @@ def _domains() -> list[Finding]:
         found.append(Finding("$ALFWORLD_DATA", "problem", f"{data} is not a folder; run alfworld-download"))
     else:
         found.append(Finding("$ALFWORLD_DATA", "ok", data))
-    found.append(Finding("sandboxes", "-", "namespace and docker: not used by the domains in this version"))
     return found
+
+
+def _sandboxes() -> list[Finding]:
+    """What can be started, and every bound of it: tried, not only read off."""
+    found: list[Finding] = []
+    chosen = ""
+    for kind in PREFERENCE:
+        config = sandbox_config(kind)
+        usability = probe(config)
+        if not usability.usable:
+            found.append(Finding(f"sandbox {kind}", "missing", f"{usability.why} {usability.what_to_do}"))
+            continue
+        use = "" if chosen else " Used unless sandbox=... says otherwise."
+        chosen = chosen or kind
+        found.append(Finding(f"sandbox {kind}", "ok", usability.why + use))
+        found += [_bound(kind, proof) for proof in prove(config)]
+    if not chosen:
+        found.append(Finding("sandboxes", "problem", "no kind works here: domains that need one (terminal) cannot run"))
+    return found
+
+
+def _bound(kind: str, proof: Proof) -> Finding:
+    name, how = f"  {kind} {proof.bound.name}", proof.bound.how
+    if not proof.bound.kept:
+        return Finding(name, "missing", f"not kept: {how}")
+    if proof.held is None:
+        return Finding(name, "ok", f"{how} (cannot be tried from inside)")
+    return Finding(name, "ok" if proof.held else "problem", f"{how}. Tried: {proof.seen}")
 
 
 def _backends() -> list[Finding]:

@@ -19,6 +19,9 @@ Tasks = Annotated[str | None, typer.Option(help="Task set or path. Default: the 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the (first) episode; it decides task and randomness.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Step limit. Default: the task's own.")]
 Reward = Annotated[str, typer.Option(help="Who decides success: verifier or replay (re-executes in the real world).")]
+Sandbox = Annotated[
+    str | None, typer.Option(help="namespace, docker or local, where the domain needs one. Default: the best here.")
+]
 Record = Annotated[Path | None, typer.Option("--record", "--out", help="Trajectory file (JSONL) to append to.")]
 
 Model = Annotated[

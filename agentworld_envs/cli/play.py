@@ -27,6 +27,7 @@ def play(
     reward: options.Reward = "verifier",
     max_steps: options.MaxSteps = None,
     record: options.Record = None,
+    sandbox: options.Sandbox = None,
     model: options.Model = None,
     cassette: options.Cassette = None,
     max_tokens: options.MaxTokens = None,
@@ -38,7 +39,13 @@ def play(
         backend, model=model, cassette=cassette, max_tokens=max_tokens, temperature=temperature, prefill=prefill
     )
     env = AgentWorldEnv(
-        options.domain_of(env_id), tasks=tasks, reward=reward, max_steps=max_steps, record=record, **arguments
+        options.domain_of(env_id),
+        tasks=tasks,
+        reward=reward,
+        max_steps=max_steps,
+        record=record,
+        sandbox=sandbox,
+        **arguments,
     )
     try:
         game = Game(env, stdout())

@@ -33,6 +33,7 @@ def rollout_command(
     reward: options.Reward = "verifier",
     max_steps: options.MaxSteps = None,
     record: options.Record = None,
+    sandbox: options.Sandbox = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary and every episode here.")] = None,
     agent_model: Annotated[str | None, typer.Option(help="Model string of agent llm.", rich_help_panel=AGENT)] = None,
     agent_max_tokens: Annotated[
@@ -60,6 +61,7 @@ def rollout_command(
             reward=reward,
             max_steps=max_steps,
             record=record,
+            sandbox=sandbox,
             autoreset_mode=AutoresetMode.DISABLED,
             **options.backend_arguments(
                 backend,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import struct
@@ -25,6 +26,8 @@ from agentworld_envs.backends.sandbox.launcher.syscalls import (
 
 _NAMESPACES = NEWNS | NEWIPC | NEWUTS | NEWNET | NEWPID | NEWCGROUP
 _STREAM = 3
+_ASIDE = 64
+_MOST_DESCRIPTORS = 4096
 _PID = struct.Struct("<i")
 
 
@@ -108,18 +111,21 @@ def _second(plan: Plan, stream: int, parent: int) -> NoReturn:
 
 def _keep_only(stream: int, text: int, kills: int | None) -> None:
     """Close every descriptor but these, which get fixed numbers; the standard ones become the null device."""
-    os.dup2(stream, 500, False)
-    os.dup2(text, 501, False)
-    if kills is not None:
-        os.dup2(kills, 502, False)
-    null = os.open("/dev/null", os.O_RDWR)
-    for target in (0, 1, 2):
+    kept = [stream, text] if kills is None else [stream, text, kills]
+    last = -1
+    for fd in sorted(kept):  # all others first: there may be more of them than this process may open now
+        os.closerange(last + 1, fd)
+        last = fd
+    os.closerange(last + 1, _MOST_DESCRIPTORS)
+    aside = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _ASIDE) for fd in kept]
+    os.closerange(0, _ASIDE)
+    null = os.open("/dev/null", os.O_RDWR)  # is 0
+    for target in (1, 2):
         os.dup2(null, target)
-    os.dup2(500, _STREAM, False)
-    os.dup2(501, _STREAM + 1, False)
-    if kills is not None:
-        os.dup2(502, _STREAM + 2, False)
-    os.closerange(_STREAM + (2 if kills is None else 3), 4096)
+    for index, fd in enumerate(aside):
+        os.dup2(fd, _STREAM + index, False)
+    os.set_inheritable(null, True)
+    os.closerange(_STREAM + len(aside), _MOST_DESCRIPTORS)
 
 
 def _report(stream: int, error: BaseException) -> None:
