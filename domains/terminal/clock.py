@@ -1,8 +1,9 @@
 """`Clock`: one fixed instant in place of every time stamp that the real clock left in an observation.
 
 Nothing unprivileged can give a process another wall clock, so it is the text that is made the same from run to run:
-whatever names a moment between the start of the episode and now, in one of the usual forms, names `NOW` instead.
-Older and later time stamps, which come from the task's own files, are left alone.
+whatever names a moment between the start of this process and now, in one of the usual forms, names `NOW` instead.
+Older and later time stamps, which come from the task's own files, are left alone. The number of the device that `stat`
+shows, which the kernel counts up, is made the same, too, and what `ps` shows of start, time and size of processes.
 """
 
 from __future__ import annotations
@@ -23,17 +24,23 @@ _DATE = re.compile(
     rf"( [AP]M)?(?: (UTC|GMT|\+0000))?(?: (\d{{4}}))?"
 )
 _LS = re.compile(rf"\b({_MONTHS}) ([ ]?\d\d?) (\d\d:\d\d)(?!:?\d)")
-_PS = re.compile(r"(?m)^(\S+ +\d+ +\d+ +\d+ )(\d\d:\d\d)(?= )|(?<= )(\d\d:\d\d)(?= {2,}\d+:\d\d )")
+_START = r"\d\d:\d\d|\w{3}\d\d"
+_PS_EF = re.compile(rf"(?m)^(\S+ +\d+ +\d+)( +\d+) (?:{_START})( \S+ +)\d\d:\d\d:\d\d(?= )")
+_PS_AUX = re.compile(rf"(?m)^(\S+ +\d+ +)\d+\.\d( +\d+\.\d +\d+)( +\d+)( \S+ +\S+ +)(?:{_START})( +)\d+:\d\d(?= )")
 _EPOCH = re.compile(r"(?<![\d.])(\d{10})(\.\d{1,9})?(?![\d])")
-_DAY = re.compile(r"(?<!\d)(\d{4}-\d\d-\d\d)(?![T\d])")
+_DEVICE = re.compile(r"\bDevice: (?:\d+,\d+|[0-9a-f]+h/\d+d)(?=\s)")
+
+
+_FIRST = time.time()
+"""Warm sandboxes are older than the episodes that are played in them, but never older than this process."""
 
 
 class Clock:
-    """Knows when an episode began."""
+    """Knows since when time stamps are those of an episode."""
 
-    def __init__(self, started: float | None = None) -> None:
-        """Args: started: seconds since 1970; now when not given."""
-        self._started = datetime.fromtimestamp(time.time() if started is None else started, UTC)
+    def __init__(self, started: float = _FIRST) -> None:
+        """Args: started: seconds since 1970; when this process first asked for the time, by default."""
+        self._started = datetime.fromtimestamp(started, UTC)
 
     def settle(self, text: str, now: float | None = None) -> str:
         """`text` with every moment of this episode replaced by `NOW`.
@@ -49,7 +56,9 @@ class Clock:
         text = _ISO.sub(lambda match: _iso(match, first, last), text)
         text = _DATE.sub(lambda match: _date(match, first, last), text)
         text = _LS.sub(lambda match: _ls(match, first, last), text)
-        text = _PS.sub(lambda match: _ps(match, first, last), text)
+        text = _DEVICE.sub("Device: 0,1", text)
+        text = _PS_EF.sub(lambda m: f"{m[1]}{0:>{len(m[2])}} {NOW:%H:%M}{m[3]}00:00:00", text)
+        text = _PS_AUX.sub(lambda m: f"{m[1]}0.0{m[2]}{0:>{len(m[3])}}{m[4]}{NOW:%H:%M}{m[5]}0:00", text)
         return _EPOCH.sub(lambda match: _epoch(match, first, last), text)
 
 
@@ -98,15 +107,6 @@ def _ls(match: re.Match[str], first: datetime, last: datetime) -> str:
             continue
         if _within(moment, first, last, timedelta(seconds=60)):
             return f"{NOW:%b} {NOW.day:>{len(day)}} {NOW:%H:%M}"
-    return match[0]
-
-
-def _ps(match: re.Match[str], first: datetime, last: datetime) -> str:
-    clock = match[2] or match[3]
-    for base in (first, last):
-        moment = base.replace(hour=int(clock[:2]) % 24, minute=int(clock[3:]) % 60, second=0, microsecond=0)
-        if _within(moment, first, last, timedelta(seconds=60)):
-            return match[0].replace(clock, f"{NOW:%H:%M}")
     return match[0]
 
 

@@ -17,6 +17,8 @@ from agentworld_envs.interface.sandbox import CommandResult, Machines, Sandbox
 
 COMMAND_SECONDS = 30.0
 """A bare command is stopped after this long."""
+OPEN_SECONDS = 10.0
+"""The terminal's shell may take this long to show its first prompt."""
 
 
 class TerminalWorld(World):
@@ -49,7 +51,6 @@ class TerminalWorld(World):
     def reset(self) -> str:
         self._sandbox = self._machines.take()
         prepare(self._sandbox, self._start)
-        self._clock = Clock()
         return f"{self._instruction}\n\n{wording.prompt(self._cwd)}".rstrip(" ")
 
     def act(self, action: Action) -> str:
@@ -80,8 +81,10 @@ class TerminalWorld(World):
 
     def _type(self, command: Command) -> str:
         sandbox = self._open()
-        self._typed = True
         screen = ""
+        if not self._typed:  # what is typed before the first prompt would be shown twice
+            self._typed = True
+            sandbox.screen("", OPEN_SECONDS, until_idle=True)
         for stroke in command.strokes:
             screen = sandbox.screen(stroke.typed, stroke.seconds, until_idle=True)
         return screen.rstrip()
@@ -132,7 +135,7 @@ class TerminalWorld(World):
         state = sandbox.shell_state()
         twin._sandbox = sandbox.fork()
         twin._sandbox.restore_shell(state)
-        twin._clock, twin._cwd, twin._asked, twin._ended = self._clock, self._cwd, self._asked, self._ended
+        twin._cwd, twin._asked, twin._ended = self._cwd, self._asked, self._ended
         twin._done = list(self._done)
 
     @property

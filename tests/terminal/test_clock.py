@@ -31,8 +31,12 @@ END = START + 70
         ("2027-11-30 15:24:05", "2027-11-30 15:24:05"),
         ("Nov 29 16:24:05 host sshd", "Nov 29 16:24:05 host sshd"),
         (
-            "agent        12       1  0 16:24 pts/0    00:00:00 bash",
+            "agent        12       1  7 16:24 pts/0    00:00:01 bash",
             "agent        12       1  0 09:00 pts/0    00:00:00 bash",
+        ),
+        (
+            "agent     1  0.3  0.1 12345  9876 ?   Ss   16:24   0:01 python3",
+            "agent     1  0.0  0.1 12345     0 ?   Ss   09:00   0:00 python3",
         ),
         ("meet at 16:24 in room 5", "meet at 16:24 in room 5"),
         ("1234567890 99999999999 2.1796056638", "1234567890 99999999999 2.1796056638"),
@@ -45,7 +49,7 @@ def test_forms(shown: str, settled: str) -> None:
 
 def test_what_programs_print_now(tmp_path: Path) -> None:
     """Whatever the date is today."""
-    clock = Clock(time.time())
+    clock = Clock(time.time() - 1)
     script = "date; date -R; date -Iseconds; date +%s; touch x; ls -l x; stat x | grep -v Birth; ls --full-time x"
     env = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
     shown = subprocess.run(
