@@ -46,8 +46,8 @@ Files = dict[str, str]
 
 
 def build(rng: np.random.Generator, level: Level) -> Scenario:
-    """Level 1: unpack, pack or count one archive; 2: only some members, repacking, the right one of several; 3: archives
-    in archives, backups that build on each other, damaged ones with wrong endings, reproducible ones."""
+    """Level 1: unpack, pack or count one archive; 2: only some members, repacking, the right one of several; 3:
+    archives in archives, backups that build on each other, damaged ones with wrong endings, reproducible ones."""
     draw = Draw(rng)
     makers = {
         1: (_unpack, _unpack, _pack, _pack, _count),
@@ -82,8 +82,8 @@ def _make(number: int, path: str, kind: str) -> str:
         return f"python3 -c {shlex.quote(_ZIP)} {_STAGE}/{number} {target}"
     names = f"(cd {_STAGE}/{number} && find . -type f -printf '%P\\n' | LC_ALL=C sort)"
     return (
-        f"{names} | tar -C {_STAGE}/{number} --verbatim-files-from -T - --format=gnu --mtime='{_DATE} 00:00Z' --owner=root:0 "
-        f"--group=root:0 --mode=u=rw,go=r -cf - | {_TARS[kind]} > {target}"
+        f"{names} | tar -C {_STAGE}/{number} --verbatim-files-from -T - --format=gnu --mtime='{_DATE} 00:00Z' "
+        f"--owner=root:0 --group=root:0 --mode=u=rw,go=r -cf - | {_TARS[kind]} > {target}"
     )
 
 
@@ -121,8 +121,8 @@ def _unpack(draw: Draw) -> Scenario:
     archive = f"/workspace/{draw.company().lower()}.{kind}"
     target = f"/workspace/{draw.pick(('unpacked', 'contents', 'import', 'restored'))}"
     return Scenario(
-        f"{draw.pick(('Unpack', 'Extract'))} {archive} into the new folder {target}, so that its members keep their paths "
-        "below it, and nothing else is in there. The archive stays where it is.",
+        f"{draw.pick(('Unpack', 'Extract'))} {archive} into the new folder {target}, so that its members keep their "
+        "paths below it, and nothing else is in there. The archive stays where it is.",
         _staged(0, files),
         [TreeCheck(path=target, files=dict(files)), _packed(archive, kind, files)],
         [_unpacking(kind, archive, target)],
@@ -144,8 +144,8 @@ def _pack(draw: Draw) -> Scenario:
     target = f"/workspace/{draw.company().lower()}.{kind}"
     top = sorted(files)[0].partition("/")[0]
     return Scenario(
-        f"Pack everything that is in {source} into {target}, {_said(kind)}. Paths in the archive are relative to {source}: "
-        f"its folder {top} is `{top}` there, too. The files themselves stay as they are.",
+        f"Pack everything that is in {source} into {target}, {_said(kind)}. Paths in the archive are relative to "
+        f"{source}: its folder {top} is `{top}` there, too. The files themselves stay as they are.",
         {f"{source}/{path}": file(text) for path, text in files.items()},
         [_packed(target, kind, files), TreeCheck(path=source, files=dict(files))],
         [_packing(kind, source, target)],
@@ -161,8 +161,8 @@ def _count(draw: Draw) -> Scenario:
     listed = draw.chance(0.5)
     answer = "\n".join(sorted(hits)) if listed else str(len(hits))
     ask = (
-        f"Write the paths of all members of {archive} that end in .{ending}, as they are in the archive and sorted as by "
-        "`LC_ALL=C sort`, one per line"
+        f"Write the paths of all members of {archive} that end in .{ending}, as they are in the archive and sorted as "
+        "by `LC_ALL=C sort`, one per line"
         if listed
         else f"How many members of {archive} have a name that ends in .{ending}? Write the number alone"
     )
@@ -197,8 +197,8 @@ def _some_members(draw: Draw) -> Scenario:
         hits = {path: text for path, text in files.items() if path.endswith(f".{ending}")}
         words, test = f"have a name that ends in .{ending}", f"! -name '*.{ending}'"
     return Scenario(
-        f"From {archive}, get only those members that {words}. Put them into {target} with the paths that they have in the "
-        "archive. No other files may be there in the end.",
+        f"From {archive}, get only those members that {words}. Put them into {target} with the paths that they have "
+        "in the archive. No other files may be there in the end.",
         _staged(0, files),
         [TreeCheck(path=target, files=dict(hits)), _packed(archive, kind, files)],
         [_unpacking(kind, archive, target), f"cd {target} && find . -type f {test} -delete"],
@@ -222,8 +222,9 @@ def _repack(draw: Draw) -> Scenario:
     else:
         checks.append(_packed(f"{stem}.{old}", old, files))
     return Scenario(
-        f"Make {_said(new)} {stem}.{new} of {stem}.{old}: with the same members under the same paths, but without those whose "
-        f"names end in .{ending}. {'Then remove the old archive' if gone else 'Keep the old archive as it is'}.",
+        f"Make {_said(new)} {stem}.{new} of {stem}.{old}: with the same members under the same paths, but without "
+        f"those whose names end in .{ending}. "
+        f"{'Then remove the old archive' if gone else 'Keep the old archive as it is'}.",
         _staged(0, files),
         checks,
         [
@@ -251,9 +252,10 @@ def _search(draw: Draw) -> Scenario:
     for number, part in enumerate(parts):
         files |= _staged(number, part)
     return Scenario(
-        f"In one of the archives in /workspace/office is a file with the text {code} in its contents (names do not matter). "
-        "Write to /workspace/where.txt the file name of the archive, a colon and the path of the member, without blanks, e.g. "
-        "`first.tar:a/b.txt`. Also write that member, unchanged, to /workspace/request.txt. The archives stay as they are.",
+        f"In one of the archives in /workspace/office is a file with the text {code} in its contents (names do not "
+        "matter). Write to /workspace/where.txt the file name of the archive, a colon and the path of the member, "
+        "without blanks, e.g. `first.tar:a/b.txt`. Also write that member, unchanged, to /workspace/request.txt. The "
+        "archives stay as they are.",
         files,
         [
             FileCheck(path="/workspace/where.txt", text=f"{names[hit].rpartition('/')[2]}:{path}\n"),
@@ -263,7 +265,7 @@ def _search(draw: Draw) -> Scenario:
         [
             "for a in office/*.tar*; do mkdir -p /tmp/s/${a##*/} && tar -xf $a -C /tmp/s/${a##*/}; done",
             f"cd /tmp/s && grep -rl {code} . | sed 's,^\\./,,; s,/,:,' > /workspace/where.txt",
-            f"cp \"$(grep -rl {code} .)\" /workspace/request.txt",
+            f'cp "$(grep -rl {code} .)" /workspace/request.txt',
         ],
         setup=_setup(list(zip(names, kinds, strict=True))),
         needs=_needs(*kinds),
@@ -287,9 +289,10 @@ def _compare(draw: Draw) -> Scenario:
             lines.append(f"new {path}.new")
     archive = f"/workspace/backup.{kind}"
     return Scenario(
-        f"Compare the folder /workspace/live with its backup {archive} (whose paths are relative to it). Write one line to "
-        "/workspace/diff.txt for each file that differs: `changed PATH` if the contents are not the same, `missing PATH` if "
-        "it is only in the backup, `new PATH` if it is only in the folder, sorted as by `LC_ALL=C sort`. Change nothing else.",
+        f"Compare the folder /workspace/live with its backup {archive} (whose paths are relative to it). Write one "
+        "line to /workspace/diff.txt for each file that differs: `changed PATH` if the contents are not the same, "
+        "`missing PATH` if it is only in the backup, `new PATH` if it is only in the folder, sorted as by `LC_ALL=C "
+        "sort`. Change nothing else.",
         {**_staged(0, files), **{f"/workspace/live/{path}": file(text) for path, text in now.items()}},
         [
             FileCheck(path="/workspace/diff.txt", text="\n".join(sorted(lines)) + "\n"),
@@ -298,11 +301,12 @@ def _compare(draw: Draw) -> Scenario:
         ],
         [
             _unpacking(kind, archive, "/tmp/b"),
-            "cd /tmp/b && find . -type f -printf '%P\\n' | LC_ALL=C sort > /tmp/b.txt; cd /workspace/live && find . -type f "
-            "-printf '%P\\n' | LC_ALL=C sort > /tmp/l.txt",
-            "export LC_ALL=C; { comm -23 /tmp/b.txt /tmp/l.txt | sed 's/^/missing /'; comm -13 /tmp/b.txt /tmp/l.txt | sed "
-            "'s/^/new /'; comm -12 /tmp/b.txt /tmp/l.txt | while read -r f; do cmp -s \"$f\" \"/tmp/b/$f\" || echo \"changed "
-            '$f"; done; } | sort > /workspace/diff.txt',
+            "cd /tmp/b && find . -type f -printf '%P\\n' | LC_ALL=C sort > /tmp/b.txt; cd /workspace/live && find . "
+            "-type f -printf '%P\\n' | LC_ALL=C sort > /tmp/l.txt",
+            "export LC_ALL=C; { comm -23 /tmp/b.txt /tmp/l.txt | sed 's/^/missing /'; comm -13 /tmp/b.txt /tmp/l.txt "
+            "| sed "
+            '\'s/^/new /\'; comm -12 /tmp/b.txt /tmp/l.txt | while read -r f; do cmp -s "$f" "/tmp/b/$f" || echo '
+            '"changed $f"; done; } | sort > /workspace/diff.txt',
         ],
         setup=_setup([(archive, kind)]),
         needs=_needs(kind),
@@ -330,11 +334,11 @@ def _nested(draw: Draw) -> Scenario:
     }
     inner = [_make(n, f"{_STAGE}/9/{name}", kind) for n, (name, kind) in enumerate(zip(names, kinds, strict=True))]
     return Scenario(
-        "/workspace/all.tar.gz has further archives in it, one for each person. Unpack those, and put all of their members "
-        f"whose names end in .{ending} into /workspace/out/NAME, where NAME is the inner archive's file name without "
-        f".tar and what follows it, keeping their paths in the inner archive (e.g. /workspace/out/{stems[0]}/x/y.{ending}). "
-        "Nothing else may be in /workspace/out in the end, no inner archive either. Names may contain blanks, begin with a "
-        "dash or a dot. /workspace/all.tar.gz stays.",
+        "/workspace/all.tar.gz has further archives in it, one for each person. Unpack those, and put all of their "
+        f"members whose names end in .{ending} into /workspace/out/NAME, where NAME is the inner archive's file name "
+        "without .tar and what follows it, keeping their paths in the inner archive (e.g. "
+        f"/workspace/out/{stems[0]}/x/y.{ending}). Nothing else may be in /workspace/out in the end, no inner archive "
+        "either. Names may contain blanks, begin with a dash or a dot. /workspace/all.tar.gz stays.",
         files,
         [
             TreeCheck(path="/workspace/out", files=dict(wanted)),
@@ -342,7 +346,8 @@ def _nested(draw: Draw) -> Scenario:
         ],
         [
             "mkdir /tmp/in out && tar -xzf all.tar.gz -C /tmp/in",
-            'cd /tmp/in && for a in ./*; do d=${a%.tar*}; d="/workspace/out/${d#./}"; mkdir -p "$d" && tar -xf "$a" -C "$d"; done',
+            'cd /tmp/in && for a in ./*; do d=${a%.tar*}; d="/workspace/out/${d#./}"; mkdir -p "$d" && tar -xf "$a" '
+            '-C "$d"; done',
             f"cd /workspace/out && find . -type f ! -name '*.{ending}' -delete",
         ],
         setup=[f"mkdir -p {_STAGE}/9", *inner, _make(9, "/workspace/all.tar.gz", "tar.gz"), f"rm -r {_STAGE}"],
@@ -379,10 +384,11 @@ def _restore(draw: Draw) -> Scenario:
         files |= _staged(number, part)
     last = names[wanted][-17:-7]
     return Scenario(
-        "/workspace/backup has a full backup and one archive for each day after it. A day's archive holds the files that are "
-        "new or changed since the day before, and a list `.removed` with the paths (one per line) of the files that were "
-        "removed since then; such a file may be back in a later archive. Restore into /workspace/restored the state of "
-        f"{last}, no later one. No `.removed` may be left there, and the archives stay as they are.",
+        "/workspace/backup has a full backup and one archive for each day after it. A day's archive holds the files "
+        "that are new or changed since the day before, and a list `.removed` with the paths (one per line) of the "
+        "files that were removed since then; such a file may be back in a later archive. Restore into "
+        f"/workspace/restored the state of {last}, no later one. No `.removed` may be left there, and the archives "
+        "stay as they are.",
         files,
         [
             TreeCheck(path="/workspace/restored", files=dict(target)),
@@ -390,7 +396,8 @@ def _restore(draw: Draw) -> Scenario:
         ],
         [
             f"mkdir restored && cd restored && tar -xzf ../backup/full-*.tar.gz && for a in ../backup/day-*.tar.gz; do "
-            f'[[ ${{a:14:10}} > {last} ]] && break; tar -xzf "$a"; while IFS= read -r f; do rm -f "./$f"; done < .removed; '
+            f'[[ ${{a:14:10}} > {last} ]] && break; tar -xzf "$a"; while IFS= read -r f; do rm -f "./$f"; done < '
+            ".removed; "
             "rm .removed; done"
         ],
         setup=_setup([(name, "tar.gz") for name in names]),
@@ -420,10 +427,11 @@ def _rescue(draw: Draw) -> Scenario:
     good = {path: text for number, part in enumerate(parts) if number not in broken for path, text in part.items()}
     damaged = "".join(f"{name}\n" for name in sorted(names[number] for number in broken))
     return Scenario(
-        "The files in /workspace/boxes whose names contain `box` are tar archives (some compressed) and zip archives, but the "
-        "endings of their names say nothing about the kind, and some files were cut off in a transfer. Unpack all that are "
-        "whole into /workspace/rescued (members keep their paths) and nothing of those that are cut off. Write the names of "
-        "the cut ones, one per line and sorted as by `LC_ALL=C sort`, to /workspace/damaged.txt. Leave the boxes as they are.",
+        "The files in /workspace/boxes whose names contain `box` are tar archives (some compressed) and zip archives, "
+        "but the endings of their names say nothing about the kind, and some files were cut off in a transfer. Unpack "
+        "all that are whole into /workspace/rescued (members keep their paths) and nothing of those that are cut off. "
+        "Write the names of the cut ones, one per line and sorted as by `LC_ALL=C sort`, to /workspace/damaged.txt. "
+        "Leave the boxes as they are.",
         files,
         [
             TreeCheck(path="/workspace/rescued", files=dict(good)),
@@ -437,8 +445,9 @@ def _rescue(draw: Draw) -> Scenario:
         ],
         [
             "mkdir rescued && cd boxes && find . -type f -name '*box*' -printf '%P\\n' | LC_ALL=C sort > /tmp/list",
-            "while IFS= read -r f; do if tar -tf \"./$f\" > /tmp/o 2>&1; then tar -xf \"./$f\" -C ../rescued; elif python3 -m "
-            "zipfile -t \"./$f\" > /tmp/o 2>&1; then python3 -m zipfile -e \"./$f\" ../rescued; else echo \"$f\"; fi; done "
+            'while IFS= read -r f; do if tar -tf "./$f" > /tmp/o 2>&1; then tar -xf "./$f" -C ../rescued; elif '
+            'python3 -m zipfile -t "./$f" > /tmp/o 2>&1; then python3 -m zipfile -e "./$f" ../rescued; else echo '
+            '"$f"; fi; done '
             "< /tmp/list > ../damaged.txt",
         ],
         setup=[*setup, f"rm -r {_STAGE}"],
@@ -460,10 +469,11 @@ def _reproducible(draw: Draw) -> Scenario:
     order = json.dumps([[path, seconds, 0, 0] for path in sorted(inside)])
     target = f"/workspace/{top}.{kind}"
     return Scenario(
-        f"Pack the regular files below /workspace/source, hidden ones too but none whose name ends in {skipped}, into {target}, "
-        f"{_said(kind)} that comes out the same on every machine: all paths in it begin with {top}/ in place of the source "
-        "folder, files are in the order of `LC_ALL=C sort` of their paths, owner and group have the number 0, and every "
-        f"modification time is {day} 00:00:00 UTC. (Entries for folders may be there or not.) Leave the source as it is.",
+        f"Pack the regular files below /workspace/source, hidden ones too but none whose name ends in {skipped}, into "
+        f"{target}, {_said(kind)} that comes out the same on every machine: all paths in it begin with {top}/ in "
+        "place of the source folder, files are in the order of `LC_ALL=C sort` of their paths, owner and group have "
+        f"the number 0, and every modification time is {day} 00:00:00 UTC. (Entries for folders may be there or not.) "
+        "Leave the source as it is.",
         {f"/workspace/source/{path}": file(text) for path, text in files.items()},
         [
             _packed(target, kind, inside),

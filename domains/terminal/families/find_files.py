@@ -57,7 +57,9 @@ def _tree(draw: Draw, count: int, odd: float) -> Tree:
         inner = draw.some(LOGINS, draw.between(0, 2))
         stem, ending = f"{draw.pick(_STEMS)}_{number:02d}", draw.pick(_ENDINGS)
         name = draw.pick(_ODD).format(stem, ending) if draw.chance(odd) else stem + ending
-        lines = [f"{draw.pick(_STEMS)} of {draw.pick(TOPICS)}: {draw.code('item', 5)}" for _ in range(draw.between(1, 40))]
+        lines = [
+            f"{draw.pick(_STEMS)} of {draw.pick(TOPICS)}: {draw.code('item', 5)}" for _ in range(draw.between(1, 40))
+        ]
         when = 86_400 * draw.between(_FIRST, _LAST) + draw.between(3_600, 80_000)
         tree["/".join([draw.pick(tops), *inner, name])] = file("\n".join(lines) + "\n", mtime=when)
     return tree
@@ -132,9 +134,7 @@ def _kept(root: str, tree: Mapping[str, Entry], gone: Sequence[str] = ()) -> Tre
     return TreeCheck(path=f"/workspace/{root}", files=files)
 
 
-def _scenario(
-    root: str, tree: Tree, instruction: str, checks: Sequence[Check], solution: Sequence[str]
-) -> Scenario:
+def _scenario(root: str, tree: Tree, instruction: str, checks: Sequence[Check], solution: Sequence[str]) -> Scenario:
     files = {f"/workspace/{root}/{path}": entry for path, entry in tree.items()}
     return Scenario(instruction, files, checks, solution)
 
@@ -232,9 +232,9 @@ def _structure(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         f"{'Copy' if copied else 'Move'} all regular files below /workspace/{root} that {words} to "
-        f"/workspace/{target}, keeping their paths: /workspace/{root}/a/b.txt becomes /workspace/{target}/a/b.txt. Hidden "
-        "files count, symbolic links do not; file names may contain anything. Everything else stays where it is, and "
-        f"/workspace/{target} gets no other files.",
+        f"/workspace/{target}, keeping their paths: /workspace/{root}/a/b.txt becomes /workspace/{target}/a/b.txt. "
+        "Hidden files count, symbolic links do not; file names may contain anything. Everything else stays where it "
+        f"is, and /workspace/{target} gets no other files.",
         [
             TreeCheck(path=f"/workspace/{target}", files={path: tree[path].text for path in hits}),
             _kept(root, tree, () if copied else hits),
@@ -272,19 +272,19 @@ def _duplicates(draw: Draw, root: str) -> Scenario:
     return _scenario(
         root,
         tree,
-        f"Regular files below /workspace/{root} were copied around under other names. Files with exactly the same bytes "
-        "form a group; in each group, the one to keep is the one whose path comes first when paths are sorted as by "
-        f"`LC_ALL=C sort`. {ask}, relative to /workspace/{root} without a leading ./, one per line, sorted in the same "
-        "way. Hidden files count, symbolic links do not and stay as they are.",
+        f"Regular files below /workspace/{root} were copied around under other names. Files with exactly the same "
+        "bytes form a group; in each group, the one to keep is the one whose path comes first when paths are sorted "
+        f"as by `LC_ALL=C sort`. {ask}, relative to /workspace/{root} without a leading ./, one per line, sorted in "
+        "the same way. Hidden files count, symbolic links do not and stay as they are.",
         [
             FileCheck(path="/workspace/duplicates.txt", text="\n".join(spare) + "\n"),
             _kept(root, tree, spare if deleted else ()),
         ],
         [
             f"cd /workspace/{root} && find . -type f -printf '%P\\n' | LC_ALL=C sort > /tmp/all.txt",
-            "while IFS= read -r f; do printf '%s %s\\n' \"$(sha256sum < \"./$f\" | cut -c 1-64)\" \"$f\"; done "
+            'while IFS= read -r f; do printf \'%s %s\\n\' "$(sha256sum < "./$f" | cut -c 1-64)" "$f"; done '
             "< /tmp/all.txt | awk 's[$1]++ { sub(/^[^ ]* /, \"\"); print }' > ../duplicates.txt",
-            *(["while IFS= read -r f; do rm -- \"./$f\"; done < ../duplicates.txt"] if deleted else []),
+            *(['while IFS= read -r f; do rm -- "./$f"; done < ../duplicates.txt'] if deleted else []),
         ],
     )
 
@@ -309,15 +309,15 @@ def _newest(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         f"For each folder directly in /workspace/{root}, find the {word} regular file (by modification time) anywhere "
-        "below it; hidden files count. If several are equally "
-        f"{'new' if newest else 'old'}, take the one whose path comes first in the order of `LC_ALL=C sort`. Write one "
-        f"line per folder to /workspace/{word}.txt: the folder's name, a colon, a blank and the file's path relative to "
-        "that folder, e.g. `orders: a/b c.txt`, sorted by folder. Change nothing else.",
+        f"below it; hidden files count. If several are equally {'new' if newest else 'old'}, take the one whose path "
+        f"comes first in the order of `LC_ALL=C sort`. Write one line per folder to /workspace/{word}.txt: the "
+        "folder's name, a colon, a blank and the file's path relative to that folder, e.g. `orders: a/b c.txt`, "
+        "sorted by folder. Change nothing else.",
         [FileCheck(path=f"/workspace/{word}.txt", text="\n".join(rows) + "\n"), _kept(root, tree)],
         [
             f"cd /workspace/{root} && find . -mindepth 2 -type f -printf '%Ts %P\\n' | LC_ALL=C sort {order} -k2 | "
-            "awk '{ sub(/^[0-9]+ /, \"\"); d = $0; sub(/\\/.*/, \"\", d); sub(/^[^\\/]*\\//, \"\"); "
-            f"if (!s[d]++) print d \": \" $0 }}' | LC_ALL=C sort > ../{word}.txt"
+            'awk \'{ sub(/^[0-9]+ /, ""); d = $0; sub(/\\/.*/, "", d); sub(/^[^\\/]*\\//, ""); '
+            f'if (!s[d]++) print d ": " $0 }}\' | LC_ALL=C sort > ../{word}.txt'
         ],
     )
 
@@ -335,9 +335,10 @@ def _rename(draw: Draw, root: str) -> Scenario:
     return _scenario(
         root,
         tree,
-        f"Blanks in file names break our scripts. Rename every regular file below /workspace/{root}, hidden ones too, so "
-        f"that each blank in its name becomes `{mark}` (two blanks become two of them). Names without blanks, symbolic "
-        "links and all contents stay as they are. Write the number of files that you renamed to /workspace/renamed.txt.",
+        f"Blanks in file names break our scripts. Rename every regular file below /workspace/{root}, hidden ones too, "
+        f"so that each blank in its name becomes `{mark}` (two blanks become two of them). Names without blanks, "
+        "symbolic links and all contents stay as they are. Write the number of files that you renamed to "
+        "/workspace/renamed.txt.",
         [
             TreeCheck(path=f"/workspace/{root}", files=after),
             FileCheck(path="/workspace/renamed.txt", text=f"{count}\n"),

@@ -108,8 +108,9 @@ def _runnable(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         modes,
-        f"Nobody may execute the shell scripts (*.sh) in /workspace/{root}/{name} yet. Give each of them execute permission "
-        f"for {who}, and to nobody else. No other permission changes, neither theirs nor that of the other files.",
+        f"Nobody may execute the shell scripts (*.sh) in /workspace/{root}/{name} yet. Give each of them execute "
+        f"permission for {who}, and to nobody else. No other permission changes, neither theirs nor that of the other "
+        "files.",
         [f"chmod {letters}+x {root}/{name}/*.sh"],
     )
 
@@ -126,9 +127,9 @@ def _private(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         modes,
-        f"Protect /workspace/{root}/{name}: only the owner may list, change and enter the folder itself (everything else "
-        f"is forbidden for group and others). The files in it that end in {ending} become {words}, with no permission for "
-        "anybody else and no execute permission. The other files keep their permissions.",
+        f"Protect /workspace/{root}/{name}: only the owner may list, change and enter the folder itself (everything "
+        f"else is forbidden for group and others). The files in it that end in {ending} become {words}, with no "
+        "permission for anybody else and no execute permission. The other files keep their permissions.",
         [f"chmod 700 {root}/{name}; chmod {mode} {root}/{name}/*{ending}"],
     )
 
@@ -138,15 +139,19 @@ def _take_away(draw: Draw, root: str) -> Scenario:
     tree = _flat(draw, name)
     tree[f"{name}/{draw.pick(LOGINS)}.md"] = file("open to all\n", mode="666")
     words, letters, drop = draw.pick(
-        (("the write permission", "go-w", 0o022), ("all permissions", "go-rwx", 0o077), ("the read permission", "go-r", 0o044))
+        (
+            ("the write permission", "go-w", 0o022),
+            ("all permissions", "go-rwx", 0o077),
+            ("the read permission", "go-r", 0o044),
+        )
     )
     modes = {path: _bits(e.mode, drop=drop) for path, e in tree.items() if _is_file(e)}
     return _scenario(
         root,
         tree,
         modes,
-        f"Take {words} away from group and others for all files in /workspace/{root}/{name}. What the owner may do does not "
-        "change, nor does any other permission, nor those of the folder itself.",
+        f"Take {words} away from group and others for all files in /workspace/{root}/{name}. What the owner may do "
+        "does not change, nor does any other permission, nor those of the folder itself.",
         [f"chmod {letters} {root}/{name}/*"],
     )
 
@@ -168,8 +173,8 @@ def _standard(draw: Draw, root: str) -> Scenario:
         f"Bring everything below /workspace/{root}, hidden things too, to the company's standard: folders get mode "
         f"{folders}, files whose names end in .sh get {scripts}, and all other files {files}. Only permissions change.",
         [
-            f"cd /workspace/{root} && find . -mindepth 1 -type d -exec chmod {folders} {{}} + && find . -type f -name '*.sh' "
-            f"-exec chmod {scripts} {{}} + && find . -type f ! -name '*.sh' -exec chmod {files} {{}} +"
+            f"cd /workspace/{root} && find . -mindepth 1 -type d -exec chmod {folders} {{}} + && find . -type f -name "
+            f"'*.sh' -exec chmod {scripts} {{}} + && find . -type f ! -name '*.sh' -exec chmod {files} {{}} +"
         ],
     )
 
@@ -187,14 +192,18 @@ def _audit(draw: Draw, root: str) -> Scenario:
     tree[names[0]] = file(tree[names[0]].text or "", mode="666")
     hits = sorted(path for path in names if int(tree[path].mode or "644", 8) & mask)
     modes = {path: _bits(tree[path].mode, drop=drop) for path in hits}
-    taken = {"o-w": "that permission of others", "go-w": "write permission of both", "o-rwx": "all permissions of others"}
+    taken = {
+        "o-w": "that permission of others",
+        "go-w": "write permission of both",
+        "o-rwx": "all permissions of others",
+    }
     return _scenario(
         root,
         tree,
         modes,
-        f"Find all regular files below /workspace/{root} (hidden ones too) that {words}. Write their paths relative to "
-        f"/workspace/{root}, without ./ and sorted as by `LC_ALL=C sort`, one per line to /workspace/audit.txt. Then take "
-        f"away {taken[letters]} from these files. Folders and all other permissions stay as they are.",
+        f"Find all regular files below /workspace/{root} (hidden ones too) that {words}. Write their paths relative "
+        f"to /workspace/{root}, without ./ and sorted as by `LC_ALL=C sort`, one per line to /workspace/audit.txt. "
+        f"Then take away {taken[letters]} from these files. Folders and all other permissions stay as they are.",
         [
             f"cd /workspace/{root} && find . -type f {test} -printf '%P\\n' | LC_ALL=C sort > ../audit.txt",
             f"find . -type f {test} -exec chmod {letters} {{}} +",
@@ -221,9 +230,9 @@ def _same_as(draw: Draw, root: str) -> Scenario:
         root,
         damaged,
         modes,
-        f"A careless chmod has hit /workspace/{root}. /workspace/model is a copy of it from before with the right permissions. "
-        f"Give every file and folder below /workspace/{root} the mode that its namesake (same relative path) below "
-        "/workspace/model has. What has no namesake there keeps its mode, contents stay as they are, and "
+        f"A careless chmod has hit /workspace/{root}. /workspace/model is a copy of it from before with the right "
+        f"permissions. Give every file and folder below /workspace/{root} the mode that its namesake (same relative "
+        "path) below /workspace/model has. What has no namesake there keeps its mode, contents stay as they are, and "
         "/workspace/model does not change.",
         [
             "cd /workspace/model && find . -mindepth 1 -print0 | while IFS= read -r -d '' p; do "
@@ -244,9 +253,10 @@ def _let_group_in(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         modes,
-        f"The group shall be able to read all files below /workspace/{root}, to list and enter all folders there, and to "
-        "execute exactly those files that somebody (owner, group or others) can execute now. Others lose all permissions "
-        "on all of these files and folders. The permissions of owners, and whether the group may write, do not change.",
+        f"The group shall be able to read all files below /workspace/{root}, to list and enter all folders there, and "
+        "to execute exactly those files that somebody (owner, group or others) can execute now. Others lose all "
+        "permissions on all of these files and folders. The permissions of owners, and whether the group may write, "
+        "do not change.",
         [f"cd /workspace/{root} && find . -mindepth 1 -exec chmod g+rX,o-rwx {{}} +"],
     )
 
@@ -259,24 +269,31 @@ def _first_lines(draw: Draw, root: str) -> Scenario:
     for path in [path for path, entry in tree.items() if _is_file(entry)]:
         shebang = draw.chance(0.35)
         body = f"echo {draw.code('step')}\n"
-        first = draw.pick(("#!/bin/sh\n", "#!/usr/bin/env bash\n")) if shebang else draw.pick(("", " #!/bin/sh\n", "# #!\n"))
+        first = (
+            draw.pick(("#!/bin/sh\n", "#!/usr/bin/env bash\n"))
+            if shebang
+            else draw.pick(("", " #!/bin/sh\n", "# #!\n"))
+        )
         tree[path] = file(first + body, mode=draw.pick(("755", "700", *_MODES)))
     files, scripts = draw.pick((("640", "750"), ("644", "755"), ("600", "700")))
     outside = f"/workspace/vendor/{draw.pick(TOPICS)}.sh"
     tree["vendor script.sh"] = link(outside)
     modes = {
-        path: scripts if (entry.text or "").startswith("#!") else files for path, entry in tree.items() if _is_file(entry)
+        path: scripts if (entry.text or "").startswith("#!") else files
+        for path, entry in tree.items()
+        if _is_file(entry)
     }
     return _scenario(
         root,
         tree,
         modes,
-        f"Names do not tell which files below /workspace/{root} are scripts: a script is a regular file whose first two "
-        f"characters are `#!`. Give scripts mode {scripts} and all other regular files mode {files}, whatever their names "
-        "are and hidden ones too. Folders, and whatever symbolic links point to outside of it, keep their modes.",
+        f"Names do not tell which files below /workspace/{root} are scripts: a script is a regular file whose first "
+        f"two characters are `#!`. Give scripts mode {scripts} and all other regular files mode {files}, whatever "
+        "their names are and hidden ones too. Folders, and whatever symbolic links point to outside of it, keep their "
+        "modes.",
         [
             f"cd /workspace/{root} && find . -type f -print0 | while IFS= read -r -d '' f; do "
-            f"if head -n 1 \"$f\" | grep -q '^#!'; then chmod {scripts} \"$f\"; else chmod {files} \"$f\"; fi; done"
+            f'if head -n 1 "$f" | grep -q \'^#!\'; then chmod {scripts} "$f"; else chmod {files} "$f"; fi; done'
         ],
         more=[ModeCheck(path=outside, mode="604"), FileCheck(path=outside, text="#!/bin/sh\ntrue\n")],
         others={outside: file("#!/bin/sh\ntrue\n", mode="604")},
@@ -297,9 +314,9 @@ def _locked(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         modes,
-        f"Some folders and files below /workspace/{root} are locked even for us, their owner. Give every folder below it mode "
-        f"{folders} and every file mode {files} (hidden ones too). Then write to /workspace/inventory.txt, in one line, the "
-        "number of regular files below it, a blank, and the sum of their sizes in bytes.",
+        f"Some folders and files below /workspace/{root} are locked even for us, their owner. Give every folder below "
+        f"it mode {folders} and every file mode {files} (hidden ones too). Then write to /workspace/inventory.txt, in "
+        "one line, the number of regular files below it, a blank, and the sum of their sizes in bytes.",
         [
             f"cd /workspace/{root} && find . -mindepth 1 -type d -exec chmod {folders} {{}} \\; && "
             f"find . -type f -exec chmod {files} {{}} + && find . -type f -printf '%s\\n' | "
@@ -316,7 +333,8 @@ def _umask(draw: Draw, root: str) -> Scenario:
     old = draw.pick(("umask 000", "umask 0002", "umask u=rwx,g=rwx,o=rwx"))
     text = (
         f"#!/bin/bash\n# nightly export of {draw.company()}\nset -e\n{old}\nout=/workspace/{root}/out\n"
-        f'mkdir -p "$out/{topic}"\nfor part in 1 2 3; do\n    echo "{topic} $part" > "$out/{topic}/part$part.txt"\ndone\n'
+        f'mkdir -p "$out/{topic}"\nfor part in 1 2 3; do\n    echo "{topic} $part" > '
+        f'"$out/{topic}/part$part.txt"\ndone\n'
     )
     tree: Tree = {script: file(text, mode="755"), f"out/older {topic}": folder(mode="777")}
     tree[f"out/older {topic}/part0.txt"] = file("kept\n", mode="666")
@@ -326,15 +344,16 @@ def _umask(draw: Draw, root: str) -> Scenario:
     ]
     kept.append(FileCheck(path=f"/workspace/{root}/out/older {topic}/part0.txt", text="kept\n"))
     probe = (
-        f"rm -rf '/workspace/{root}/out/{topic}' && umask 022 && /workspace/{root}/{script} && cd /workspace/{root}/out && "
-        f"stat -c '%a %n' {topic} {topic}/part1.txt {topic}/part3.txt && cat {topic}/part2.txt"
+        f"rm -rf '/workspace/{root}/out/{topic}' && umask 022 && /workspace/{root}/{script} && cd "
+        f"/workspace/{root}/out && stat -c '%a %n' {topic} {topic}/part1.txt {topic}/part3.txt && cat "
+        f"{topic}/part2.txt"
     )
     shown = f"{folders} {topic}\n{files} {topic}/part1.txt\n{files} {topic}/part3.txt\n{topic} 2\n"
     return Scenario(
-        f"The script /workspace/{root}/{script} writes files that everybody can change. Change the script so that the folders "
-        f"it makes get mode {folders} and the files it makes get mode {files} from their creation on, whatever umask its "
-        "caller has (apart from that it has to do what it does, and it stays executable as it is). Bring what older runs "
-        f"left in /workspace/{root}/out, the folder below it and its file, to the same modes.",
+        f"The script /workspace/{root}/{script} writes files that everybody can change. Change the script so that the "
+        f"folders it makes get mode {folders} and the files it makes get mode {files} from their creation on, "
+        "whatever umask its caller has (apart from that it has to do what it does, and it stays executable as it is). "
+        f"Bring what older runs left in /workspace/{root}/out, the folder below it and its file, to the same modes.",
         {f"/workspace/{root}/{path}": entry for path, entry in tree.items()},
         [*kept, RunCheck(argv=("bash", "-c", probe), stdout=shown)],
         [
@@ -360,10 +379,11 @@ def _shared(draw: Draw, root: str) -> Scenario:
         root,
         tree,
         modes,
-        f"Make /workspace/{root} a place where a team works together. Every folder below it gets mode 2770 (set-group-id, so "
-        "that new files belong to the group). Every regular file gets 770 if its owner may execute it now, else 660. Hidden "
-        f"files count and names may contain anything. The folder /workspace/{root}/{closed} and all that is in it is left "
-        f"out: nothing changes there. The mode of /workspace/{root} itself does not matter.",
+        f"Make /workspace/{root} a place where a team works together. Every folder below it gets mode 2770 "
+        "(set-group-id, so that new files belong to the group). Every regular file gets 770 if its owner may execute "
+        f"it now, else 660. Hidden files count and names may contain anything. The folder /workspace/{root}/{closed} "
+        f"and all that is in it is left out: nothing changes there. The mode of /workspace/{root} itself does not "
+        "matter.",
         [
             f"cd /workspace/{root} && find . -path './{closed}' -prune -o -type f -perm -u=x -exec chmod 770 {{}} +",
             f"find . -path './{closed}' -prune -o -type f ! -perm -u=x -exec chmod 660 {{}} +",
@@ -378,7 +398,11 @@ def _policy(draw: Draw, root: str) -> Scenario:
     rules = [(ending, draw.pick(("640", "600", "644", "750", "440"))) for ending in endings]
     top = sorted(path for path, entry in tree.items() if entry.folder and "/" not in path)[1]
     exception = draw.pick(("604", "400", "660"))
-    lines = [f"# file modes at {draw.company()}", *(f"*{ending} {mode}" for ending, mode in rules), f"{top}/ {exception}"]
+    lines = [
+        f"# file modes at {draw.company()}",
+        *(f"*{ending} {mode}" for ending, mode in rules),
+        f"{top}/ {exception}",
+    ]
     lines.insert(2, f"# *{endings[2]} 777")
     modes = {}
     for path, entry in tree.items():
@@ -390,18 +414,19 @@ def _policy(draw: Draw, root: str) -> Scenario:
     changed = sorted(path for path, mode in modes.items() if int(mode, 8) != int(tree[path].mode or "644", 8))
     loop = (
         "grep -v '^#' ../modes.txt | while read -r p m; do case $p in */) find \"./$p\" -type f -exec chmod $m {} + ;; "
-        "*) find . -type f -name \"$p\" -exec chmod $m {} + ;; esac; done"
+        '*) find . -type f -name "$p" -exec chmod $m {} + ;; esac; done'
     )
     shown = "find . -type f -printf '%P\\t%m\\n' | LC_ALL=C sort"
     return _scenario(
         root,
         tree,
         modes,
-        f"/workspace/modes.txt says which modes regular files below /workspace/{root} shall have; lines with # are comments. "
-        "`*.end mode` is for files at any depth whose names end in .end, `name/ mode` for all files at any depth in that "
-        "folder; where several rules fit, the last of them counts, and files without a rule keep their mode, as do folders. "
-        "Apply the rules, and write the paths of the files whose modes have really changed by that, relative to "
-        f"/workspace/{root} without ./, one per line and sorted as by `LC_ALL=C sort`, to /workspace/changed.txt.",
+        f"/workspace/modes.txt says which modes regular files below /workspace/{root} shall have; lines with # are "
+        "comments. `*.end mode` is for files at any depth whose names end in .end, `name/ mode` for all files at any "
+        "depth in that folder; where several rules fit, the last of them counts, and files without a rule keep their "
+        "mode, as do folders. Apply the rules, and write the paths of the files whose modes have really changed by "
+        f"that, relative to /workspace/{root} without ./, one per line and sorted as by `LC_ALL=C sort`, to "
+        "/workspace/changed.txt.",
         [
             f"cd /workspace/{root} && {shown} > /tmp/before.txt",
             loop,

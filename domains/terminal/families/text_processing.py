@@ -61,10 +61,8 @@ def _access_log(draw: Draw, count: int) -> list[tuple[str, str, str, str, int, i
         second += draw.between(5, 700)
         clock = f"{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
         path = f"/{draw.pick(TOPICS)}/{draw.pick(('list', 'view', 'edit', '200', '404'))}"
-        rows.append(
-            (clock, f"10.0.{draw.between(0, 3)}.{draw.between(2, 9)}", draw.pick(_METHODS), path)
-            + (draw.pick(_STATUS), draw.between(90, 9_000))
-        )
+        address = f"10.0.{draw.between(0, 3)}.{draw.between(2, 9)}"
+        rows.append((clock, address, draw.pick(_METHODS), path, draw.pick(_STATUS), draw.between(90, 9_000)))
     return rows
 
 
@@ -101,8 +99,8 @@ def _column_sum(draw: Draw) -> Scenario:
     total = sum(int(row[index]) for row in rows if row[2] == town)
     return _scenario(
         {name: text},
-        f"In the tab-separated table /workspace/{name}, add up the column `{column}` over all rows whose town is {town}. "
-        f"Write the sum, as a number alone, to /workspace/{column}.txt.",
+        f"In the tab-separated table /workspace/{name}, add up the column `{column}` over all rows whose town is "
+        f"{town}. Write the sum, as a number alone, to /workspace/{column}.txt.",
         {f"{column}.txt": f"{total}\n"},
         [f"awk -F'\\t' '$3 == \"{town}\" {{ n += ${index + 1} }} END {{ print n }}' {name} > {column}.txt"],
     )
@@ -127,8 +125,8 @@ def _status_lines(draw: Draw) -> Scenario:
     )
     return _scenario(
         {log: "\n".join(lines) + "\n"},
-        f"Each line of /workspace/{log} has six fields: time, address, method, path, status and bytes. {ask} the status "
-        f"{status} to /workspace/status.txt{', in their order' if kind == 'lines' else ''}.",
+        f"Each line of /workspace/{log} has six fields: time, address, method, path, status and bytes. {ask} the "
+        f"status {status} to /workspace/status.txt{', in their order' if kind == 'lines' else ''}.",
         {"status.txt": answer + "\n"},
         [command],
     )
@@ -150,8 +148,8 @@ def _set_option(draw: Draw) -> Scenario:
     after = [f"{key} = {new}" if line == f"{key} = {old}" else line for line in lines]
     return _scenario(
         {name: "\n".join(lines) + "\n"},
-        f"In /workspace/{name}, change the value of the option `{key}` to {new}. Every other line, and the form of this "
-        "one, stays as it is.",
+        f"In /workspace/{name}, change the value of the option `{key}` to {new}. Every other line, and the form of "
+        "this one, stays as it is.",
         {name: "\n".join(after) + "\n"},
         [f"sed -i 's/^{key} = .*/{key} = {new}/' {name}"],
     )
@@ -176,14 +174,15 @@ def _totals(draw: Draw) -> Scenario:
     text = "order;day;town;quantity;cents\n" + "".join(f"{';'.join(map(str, row))}\n" for row in rows)
     return _scenario(
         {"orders.csv": text},
-        f"/workspace/orders.csv, separated by semicolons, lists orders of {draw.company()}: an order is worth quantity "
-        f"times cents. For each value of `{column}`, add up what its orders are worth. Write the {top} largest to "
-        f"/workspace/top.txt, one per line as `{column} total` with one blank in between, the largest first; equal totals "
-        f"are in the order of `LC_ALL=C sort` of the {column}, also when it is decided which one is still among the {top}.",
+        f"/workspace/orders.csv, separated by semicolons, lists orders of {draw.company()}: an order is worth "
+        f"quantity times cents. For each value of `{column}`, add up what its orders are worth. Write the {top} "
+        f"largest to /workspace/top.txt, one per line as `{column} total` with one blank in between, the largest "
+        f"first; equal totals are in the order of `LC_ALL=C sort` of the {column}, also when it is decided which one "
+        f"is still among the {top}.",
         {"top.txt": "".join(f"{key} {value}\n" for key, value in ranked)},
         [
-            f"tail -n +2 orders.csv | awk -F';' '{{ t[${index + 1}] += $4 * $5 }} END {{ for (k in t) print k, t[k] }}' | "
-            f"LC_ALL=C sort -k2,2nr -k1,1 | head -n {top} > top.txt"
+            f"tail -n +2 orders.csv | awk -F';' '{{ t[${index + 1}] += $4 * $5 }} END {{ for (k in t) print k, t[k] "
+            f"}}' | LC_ALL=C sort -k2,2nr -k1,1 | head -n {top} > top.txt"
         ],
     )
 
@@ -206,12 +205,13 @@ def _join(draw: Draw) -> Scenario:
             "staff.csv": "".join(f"{','.join(row)}\n" for row in draw.shuffled(staff)),
             "hours.csv": "".join(f"{ident},{day},{count}\n" for ident, day, count in hours),
         },
-        "/workspace/staff.csv has the fields id,name,team and /workspace/hours.csv has id,day,hours; neither has a header. "
-        f"Write /workspace/summary.csv with one line name,team,hours for each person of staff.csv, {rule}: the hours are "
-        "the sum over all days. Ids that staff.csv does not know are left out. Sort the lines as `LC_ALL=C sort` does.",
+        "/workspace/staff.csv has the fields id,name,team and /workspace/hours.csv has id,day,hours; neither has a "
+        f"header. Write /workspace/summary.csv with one line name,team,hours for each person of staff.csv, {rule}: "
+        "the hours are the sum over all days. Ids that staff.csv does not know are left out. Sort the lines as "
+        "`LC_ALL=C sort` does.",
         {"summary.csv": "\n".join(rows) + "\n"},
         [
-            f"awk -F, 'NR == FNR {{ n[$1] = $2 \",\" $3; next }} $1 in n {{ s[$1] += $3 }} END {{ {awk} n[i] \",\" "
+            f'awk -F, \'NR == FNR {{ n[$1] = $2 "," $3; next }} $1 in n {{ s[$1] += $3 }} END {{ {awk} n[i] "," '
             "s[i] + 0 }' staff.csv hours.csv | LC_ALL=C sort > summary.csv"
         ],
     )
@@ -236,9 +236,10 @@ def _clean_list(draw: Draw) -> Scenario:
     order = "in the order of their first appearance" if in_order else "sorted as by `LC_ALL=C sort`"
     return _scenario(
         {"addresses.txt": "\n".join(lines) + "\n"},
-        "/workspace/addresses.txt was collected by hand. Write /workspace/clean.txt: every address once, in lower case, "
-        f"without blanks or tabs around it, one per line, {order}. Addresses that differ only in case or in the "
-        "blanks around them are the same. Leave out empty lines and comments (the first character that is no blank is #).",
+        "/workspace/addresses.txt was collected by hand. Write /workspace/clean.txt: every address once, in lower "
+        f"case, without blanks or tabs around it, one per line, {order}. Addresses that differ only in case or in the "
+        "blanks around them are the same. Leave out empty lines and comments (the first character that is no blank is "
+        "#).",
         {"clean.txt": "\n".join(seen if in_order else sorted(seen)) + "\n"},
         [
             "tr 'A-Z' 'a-z' < addresses.txt | sed 's/^[[:space:]]*//; s/[[:space:]]*$//' | grep -v -e '^$' -e '^#' | "
@@ -257,9 +258,9 @@ def _busiest(draw: Draw) -> Scenario:
     answer = "".join(f"{hour} {count}\n" for hour, count in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0])))
     return _scenario(
         {"requests.log": text},
-        "Each line of /workspace/requests.log has six fields: time (hh:mm:ss), address, method, path, status, bytes. Count "
-        f"the {what} of each hour. Write /workspace/hours.txt with one line `hh count` for each hour that has any, the "
-        "highest count first; hours with equal counts in ascending order.",
+        "Each line of /workspace/requests.log has six fields: time (hh:mm:ss), address, method, path, status, bytes. "
+        f"Count the {what} of each hour. Write /workspace/hours.txt with one line `hh count` for each hour that has "
+        "any, the highest count first; hours with equal counts in ascending order.",
         {"hours.txt": answer},
         [
             f"awk '{test}{{ n[substr($1, 1, 2)]++ }} END {{ for (h in n) print h, n[h] }}' requests.log | "
@@ -309,10 +310,14 @@ json.dump({'totals': totals, 'skipped': skipped}, open('/workspace/totals.json',
 END"""
     scenario = _scenario(
         texts,
-        "The CSV files in /workspace/orders have a header line and the columns order,customer,town,quantity,cents; a field "
-        'with a comma in it is in double quotes. Write /workspace/totals.json: an object with "totals", an object from town '
-        'to the sum of quantity times cents over all good rows of all files (towns without good rows are left out), and '
-        '"skipped", the number of bad rows. A row is bad if it does not have exactly five fields, or if quantity or cents is '
+        "The CSV files in /workspace/orders have a header line and the columns order,customer,town,quantity,cents; a "
+        "field "
+        'with a comma in it is in double quotes. Write /workspace/totals.json: an object with "totals", an object '
+        "from town "
+        "to the sum of quantity times cents over all good rows of all files (towns without good rows are left out), "
+        "and "
+        '"skipped", the number of bad rows. A row is bad if it does not have exactly five fields, or if quantity or '
+        "cents is "
         "not made of digits alone. Header lines are not rows. Leave the files as they are.",
         {},
         [program, "cd /tmp && python3 totals.py"],
@@ -344,14 +349,15 @@ def _latest_state(draw: Draw) -> Scenario:
     answer = sorted(machine for machine, now in state.items() if now == word)
     return _scenario(
         {"events/.older.log": "\n".join(lines[:cut]) + "\n", "events/recent.log": "\n".join(lines[cut:]) + "\n"},
-        "/workspace/events holds the log of machines in two parts: all of .older.log comes before recent.log. A good line is "
-        "`seconds machine state`: exactly three fields, the first made of digits alone; skip all other lines. Within a part "
-        "later lines are later events, also where the seconds are equal. Write the names of all machines whose last state "
-        f"is `{word}` to /workspace/machines.txt, one per line, sorted as by `LC_ALL=C sort`.",
+        "/workspace/events holds the log of machines in two parts: all of .older.log comes before recent.log. A good "
+        "line is `seconds machine state`: exactly three fields, the first made of digits alone; skip all other lines. "
+        "Within a part later lines are later events, also where the seconds are equal. Write the names of all "
+        f"machines whose last state is `{word}` to /workspace/machines.txt, one per line, sorted as by `LC_ALL=C "
+        "sort`.",
         {"machines.txt": "\n".join(answer) + "\n"},
         [
             "cat events/.older.log events/recent.log | awk 'NF == 3 && $1 ~ /^[0-9]+$/ { s[$2] = $3 } END "
-            f"{{ for (m in s) if (s[m] == \"{word}\") print m }}' | LC_ALL=C sort > machines.txt"
+            f'{{ for (m in s) if (s[m] == "{word}") print m }}\' | LC_ALL=C sort > machines.txt'
         ],
     )
 
@@ -376,9 +382,9 @@ def _section_option(draw: Draw) -> Scenario:
     name = f".{draw.company().lower()} settings.ini"
     return _scenario(
         {f"etc/{name}": "\n".join(before)},
-        f"The settings file in /workspace/etc (its name is a little odd) has sections in square brackets. Set `{key}` to "
-        f"{new} in the section [{target}] only, in the form `name = value`. Comments, other options and other sections stay "
-        "exactly as they are.",
+        f"The settings file in /workspace/etc (its name is a little odd) has sections in square brackets. Set `{key}` "
+        f"to {new} in the section [{target}] only, in the form `name = value`. Comments, other options and other "
+        "sections stay exactly as they are.",
         {f"etc/{name}": "\n".join(after)},
         [f"sed -i '/^\\[{target}\\]/,/^$/ s/^{key} = .*/{key} = {new}/' 'etc/{name}'"],
     )
@@ -403,15 +409,13 @@ def _layers(draw: Draw) -> Scenario:
     files["conf.d/99-notes.txt"] = [f"{key}=2" for key in draw.some(keys, 3)]
     return _scenario(
         {name: "\n".join(lines) + "\n" for name, lines in files.items()},
-        "The service reads all files in /workspace/conf.d whose names end in .conf, in the order of `LC_ALL=C sort` of their "
-        "names, and each from top to bottom: `name=value` sets an option, whatever was set before; `!name` removes it; lines "
-        "that begin with # say nothing. Write what it ends up with to /workspace/effective.conf, one `name=value` per line, "
-        "sorted as by `LC_ALL=C sort`. Leave the files in conf.d as they are.",
+        "The service reads all files in /workspace/conf.d whose names end in .conf, in the order of `LC_ALL=C sort` "
+        "of their names, and each from top to bottom: `name=value` sets an option, whatever was set before; `!name` "
+        "removes it; lines that begin with # say nothing. Write what it ends up with to /workspace/effective.conf, "
+        "one `name=value` per line, sorted as by `LC_ALL=C sort`. Leave the files in conf.d as they are.",
         {"effective.conf": "".join(f"{key}={merged[key]}\n" for key in sorted(merged))},
         [
             "export LC_ALL=C; cat conf.d/*.conf | awk -F= '/^#/ { next } /^!/ { delete v[substr($0, 2)]; next } "
-            "{ v[$1] = $2 } END { for (k in v) print k \"=\" v[k] }' | sort > effective.conf"
+            '{ v[$1] = $2 } END { for (k in v) print k "=" v[k] }\' | sort > effective.conf'
         ],
     )
-
-
