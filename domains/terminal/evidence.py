@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agentworld_envs.domains.terminal.checks import Check, RunCheck
-from agentworld_envs.domains.terminal.inside import LOOK
+from agentworld_envs.domains.terminal.checks import Check, ProcessCheck, RunCheck
+from agentworld_envs.domains.terminal.inside import LOOK, PROCESSES
 from agentworld_envs.interface import SandboxError, SandboxRefused
 from agentworld_envs.interface.sandbox import Sandbox
 
@@ -38,6 +38,21 @@ def gather(sandbox: Sandbox, checks: Sequence[Check]) -> dict[str, Any]:
     facts = _look(sandbox, checks)
     facts["runs"] = {check.key: _run(sandbox, check) for check in checks if isinstance(check, RunCheck)}
     return facts
+
+
+def running(sandbox: Sandbox, checks: Sequence[Check]) -> list[str]:
+    """Command lines of what runs in the agent's own sandbox, as the processes say them; empty when no check asks.
+
+    Raises:
+        SandboxError: the sandbox failed, or its answer makes no sense.
+    """
+    if not any(isinstance(check, ProcessCheck) for check in checks):
+        return []
+    result = sandbox.exec([*PYTHON, PROCESSES], _LOOK_TIMEOUT_S, cwd="/", output_cap=_MOST_ANSWER)
+    try:
+        return [str(line) for line in json.loads(result.stdout)]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise SandboxError(f"The processes could not be listed: {result.stderr[-500:] or error!r}.") from error
 
 
 def _look(sandbox: Sandbox, checks: Sequence[Check]) -> dict[str, Any]:

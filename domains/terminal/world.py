@@ -9,7 +9,7 @@ from agentworld_envs.domains.terminal import wording
 from agentworld_envs.domains.terminal.checks import Check
 from agentworld_envs.domains.terminal.clock import Clock
 from agentworld_envs.domains.terminal.command import Command, Kind, read
-from agentworld_envs.domains.terminal.evidence import gather
+from agentworld_envs.domains.terminal.evidence import gather, running
 from agentworld_envs.domains.terminal.scenario import InitialState
 from agentworld_envs.domains.terminal.start import prepare
 from agentworld_envs.interface import Action, Evidence, SandboxError, SandboxRefused, SessionLost, Tampered, World
@@ -92,7 +92,7 @@ class TerminalWorld(World):
     def final_evidence(self) -> Evidence:
         if self._facts is None:
             sandbox = self._open()
-            processes: list[str] = []
+            processes = running(sandbox, self._checks)
             try:
                 snapshot = sandbox.freeze()
             except SandboxRefused:  # a kind without isolation: whoever chose it trusts the agent
