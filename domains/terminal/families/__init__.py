@@ -9,7 +9,11 @@ import numpy as np
 
 from agentworld_envs.domains.terminal.scenario import Level, Scenario
 
-FAMILIES: tuple[str, ...] = ("find_files",)
+FAMILIES: tuple[str, ...] = (
+    "find_files",
+    "log_analysis",
+    "data_munging",
+)
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 
 Build = Callable[[np.random.Generator, Level], Scenario]
