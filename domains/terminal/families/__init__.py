@@ -13,6 +13,8 @@ FAMILIES: tuple[str, ...] = (
     "find_files",
     "log_analysis",
     "data_munging",
+    "databases",
+    "builds",
 )
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 
