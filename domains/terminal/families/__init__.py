@@ -15,6 +15,7 @@ FAMILIES: tuple[str, ...] = (
     "data_munging",
     "databases",
     "builds",
+    "links",
 )
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 
