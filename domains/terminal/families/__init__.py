@@ -16,6 +16,7 @@ FAMILIES: tuple[str, ...] = (
     "databases",
     "builds",
     "links",
+    "config_repair",
 )
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 
