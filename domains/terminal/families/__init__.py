@@ -17,6 +17,8 @@ FAMILIES: tuple[str, ...] = (
     "builds",
     "links",
     "config_repair",
+    "shell_scripts",
+    "encodings",
 )
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 
