@@ -203,7 +203,7 @@ def _totals(rng: np.random.Generator) -> Scenario:
         "    for row in d.execute(sql):\n        print(*row, sep=',', file=f)"
     )
     answer = lines(f"{name},{len(paid[i])},{sum(paid[i])}" for i, name, _ in ranked)
-    checks = [FileCheck(path=out, text=answer), _same(path, schema, ["customers", "orders"])]
+    checks: list[Check] = [FileCheck(path=out, text=answer), _same(path, schema, ["customers", "orders"])]
     return _scenario(rng, {path: schema}, ask, checks, code)
 
 
@@ -312,7 +312,7 @@ def _tags(rng: np.random.Generator) -> Scenario:
         "select count(*) from item_tags",
         _TABLES,
     ]
-    expected: list[list[Sequence[object]]] = [
+    expected: list[Sequence[Sequence[object]]] = [
         [row[:2] for row in rows],
         [["id", 1], ["name", 0]],
         list(enumerate(used, 1)),
@@ -421,7 +421,7 @@ def _repair(rng: np.random.Generator) -> Scenario:
         "d.executemany('update orders set total = ? where id = ?', [(right[i], i) for i in bad])\nd.commit()\n"
         f"open('{out}', 'w').writelines(f'{{i}}\\n' for i in bad)"
     )
-    checks = [
+    checks: list[Check] = [
         FileCheck(path=out, text=lines(wrong)),
         _holds(
             path,

@@ -109,7 +109,7 @@ def _dangling(rng: np.random.Generator) -> Scenario:
             bad.append(path)
             target = posixpath.dirname(target) + "/" + pick(rng, ("gone.txt", "lost one.md"))
         files[path] = link(pick(rng, (target, _relative(target, path))))
-    shown = sorted((posixpath.relpath(path, root) for path in bad), key=str.encode)
+    shown = sorted(posixpath.relpath(path, root) for path in bad)
     remove = pick(rng, (True, False))
     if remove:
         ask = f"Delete all symbolic links below {root} whose target does not exist. Everything else stays as it is."
@@ -119,7 +119,7 @@ def _dangling(rng: np.random.Generator) -> Scenario:
         f"Which symbolic links below {root} have a target that does not exist? Write their paths relative to {root} to "
         f"{out}, one per line, sorted as by `LC_ALL=C sort`. Change nothing in {root}."
     )
-    checks = [FileCheck(path=out, text=lines(shown)), _as_tree(root, files)]
+    checks: list[Check] = [FileCheck(path=out, text=lines(shown)), _as_tree(root, files)]
     command = f"find {root} -xtype l -printf '%P\\n' | LC_ALL=C sort > {out}"
     return Scenario(opening(rng) + ask, files, checks, [command])
 
@@ -214,7 +214,7 @@ def _who_points(rng: np.random.Generator) -> Scenario:
         f'find {root} -type l | while IFS= read -r p; do\n  [ "$(readlink -f "$p")" = \'{names[0]}\' ] && '
         f"printf '%s\\n' \"${{p#{root}/}}\"\ndone | LC_ALL=C sort > {out}"
     )
-    checks = [FileCheck(path=out, text=lines(sorted(found, key=str.encode))), _as_tree(root, files)]
+    checks: list[Check] = [FileCheck(path=out, text=lines(sorted(found))), _as_tree(root, files)]
     return Scenario(opening(rng) + ask, files, checks, [command])
 
 
@@ -289,7 +289,7 @@ def _classes(rng: np.random.Generator) -> Scenario:
         f"    f.writelines(sorted(f\"{{k}} {{os.path.relpath(p, '{root}')}}\\n\" for k, p in found))\n"
         "for kind, path in found:\n    if kind == 'loop':\n        os.unlink(path)"
     )
-    answer = lines(sorted((f"{kinds[p]} {posixpath.relpath(p, root)}" for p in kinds), key=str.encode))
+    answer = lines(sorted(f"{kinds[p]} {posixpath.relpath(p, root)}" for p in kinds))
     rest = {path: entry for path, entry in files.items() if kinds.get(path) != "loop"}
     return Scenario(
         opening(rng) + ask, files, [FileCheck(path=out, text=answer), _as_tree(root, rest)], [_python(code)]
@@ -353,7 +353,7 @@ def _same_files(rng: np.random.Generator) -> Scenario:
     files[_free(rng, files, root, "shortcut")] = link(names[0])
     first: dict[str, str] = {}
     after = dict(files)
-    for path in sorted((p for p in files if files[p].text is not None), key=str.encode):
+    for path in sorted(p for p in files if files[p].text is not None):
         text = files[path].text or ""
         kept = first.setdefault(text, path)
         if kept != path:

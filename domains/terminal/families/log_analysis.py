@@ -115,7 +115,8 @@ def _clients(rng: np.random.Generator) -> Scenario:
 def _failed(rng: np.random.Generator) -> Scenario:
     users = some(rng, LOGINS, 5)
     target = users[0]
-    texts, count = [], 0
+    texts: list[str] = []
+    count = 0
     for when in moments(rng, between(rng, 50, 90), 300):
         user = pick(rng, users)
         kind = pick(
@@ -153,7 +154,7 @@ def _talkers(rng: np.random.Generator) -> Scenario:
     total: Counter[str] = Counter()
     for hit in hits:
         total[getattr(hit, what)] += hit.size if by_bytes else 1
-    ranked = sorted(total.items(), key=lambda item: (-item[1], item[0].encode()))[:top]
+    ranked = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:top]
     ask = (
         f"The access log {{log}} has in each line: {_COMBINED}. Find the {top} "
         f"{'client addresses' if what == 'client' else 'request paths'} with the most "
@@ -284,7 +285,7 @@ def _sessions(rng: np.random.Generator) -> Scenario:
         seen[hit.client].append(hit.when)
     gap = timedelta(minutes=limit)
     count = {c: 1 + sum(b - a > gap for a, b in itertools.pairwise(w)) for c, w in seen.items()}
-    order = sorted(count.items(), key=lambda item: (-item[1], item[0].encode()))
+    order = sorted(count.items(), key=lambda item: (-item[1], item[0]))
     ask = (
         f"Count the sessions of each client: a new session begins with its first request, and with each that comes "
         f"more than {limit} minutes after the one before it of the same client. Write lines `address sessions` to "
@@ -335,7 +336,7 @@ def _slow(rng: np.random.Generator) -> Scenario:
             taken[hit.path].append(hit.ms)
     answer = [
         f"{path} {len(v)} {sorted(v)[math.ceil(percent * len(v) / 100) - 1]}"
-        for path, v in sorted(taken.items(), key=lambda item: item[0].encode())
+        for path, v in sorted(taken.items(), key=lambda item: item[0])
     ]
     ask = (
         f"For each path, over its requests with a status below 400, write a line `path number value` to {{out}}: how "

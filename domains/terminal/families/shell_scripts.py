@@ -238,7 +238,7 @@ def _tidy_names(rng: np.random.Generator) -> Scenario:
         names = {f"{pick(rng, ('My', 'OLD', 'new'))} {name.capitalize()}.TXT": name for name in some(rng, GOODS, 3)}
         files = {**names, "plain.txt": "p", "sub/Not This.txt": "s", **extra}
         after, skipped = dict(files), []
-        for name in sorted((n for n in files if "/" not in n and n[0] != "."), key=str.encode):
+        for name in sorted(n for n in files if "/" not in n and n[0] != "."):
             new = name.lower().replace(" ", mark)
             if new == name:
                 continue
@@ -246,7 +246,7 @@ def _tidy_names(rng: np.random.Generator) -> Scenario:
                 skipped.append(name)
             else:
                 after[new] = after.pop(name)
-        listing = lines(f"./d/{name}:{after[name]}" for name in sorted(after, key=lambda n: f"./d/{n}".encode()))
+        listing = lines(f"./d/{name}:{after[name]}" for name in sorted(after))
         files = {f"d/{name}": text for name, text in files.items()}
         cases.append(_Case(["d"], lines(f"{word} {name}" for name in skipped) + listing, files=files, then=_LIST))
     spec = (
@@ -355,7 +355,7 @@ def _by_ending(rng: np.random.Generator) -> Scenario:
             count[ending] += 1
             size[ending] += len(text)
         chosen = size if by_size else count
-        ranked = sorted(count, key=lambda e: (-chosen[e], e.encode()))
+        ranked = sorted(count, key=lambda e: (-chosen[e], e))
         cases.append(_Case(["d"], lines(f"{e} {count[e]} {size[e]}" for e in ranked), files=files))
     cases.append(_Case(["nowhere"], "", exit_code=empty))
     spec = (
@@ -401,7 +401,7 @@ def _rotate(rng: np.random.Generator) -> Scenario:
             after[name] = ""
             if keep >= 1:
                 after[f"{name}{dash}1"] = files[name]
-        listing = lines(f"./{key}:{after[key]}" for key in sorted(after, key=lambda k: f"./{k}".encode()))
+        listing = lines(f"./{key}:{after[key]}" for key in sorted(after))
         cases.append(_Case([name, str(keep)], listing, files=files, exit_code=0 if there else missing, then=_LIST))
     spec = (
         f"Arguments: FILE KEEP. It rotates FILE: each older part FILE{dash}N that exists (N = 1, 2, ...) is "
