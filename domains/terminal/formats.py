@@ -1,6 +1,13 @@
-"""Programs that print the settings of a configuration file as JSON, or fail when it is not valid."""
+"""Formats of configuration files, and programs that print their settings as JSON, or fail when they are not valid."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agentworld_envs.domains.terminal.checks import RunCheck
+from agentworld_envs.domains.terminal.ingredients import lines
 
 SHOW_INI = """\
 import configparser, json, sys
@@ -52,3 +59,19 @@ print(json.dumps(block(0)))
 SHOW_ENV = """set -eu; set -a; . "$1"; python3 -c 'import json, os, sys
 print(json.dumps({k: os.environ.get(k) for k in sys.argv[1:]}))' "${@:2}" """
 """`bash -c SHOW_ENV show FILE NAME...`: variables that the file sets when a shell reads it."""
+
+
+def shows(program: str, path: str, expected: Any, *more: str) -> RunCheck:
+    """The file is valid, and these are its settings."""
+    argv = (
+        ("bash", "-c", program, "show", path, *more) if program is SHOW_ENV else ("python3", "-I", "-c", program, path)
+    )
+    return RunCheck(argv=argv, stdout=json.dumps(expected), compare="json")
+
+
+def ini_text(sections: Mapping[str, Mapping[str, str]], note: str) -> str:
+    """An INI file with comments."""
+    parts = [f"; {note}\n"]
+    for name, keys in sections.items():
+        parts.append(f"\n[{name}]\n# settings of {name}\n" + lines(f"{key} = {value}" for key, value in keys.items()))
+    return "".join(parts)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from agentworld_envs.domains.terminal.checks import Check, FileCheck, RunCheck
-from agentworld_envs.domains.terminal.formats import SHOW_BLOCKS, SHOW_ENV, SHOW_INI
+from agentworld_envs.domains.terminal.formats import SHOW_BLOCKS, SHOW_ENV, SHOW_INI, ini_text, shows
 from agentworld_envs.domains.terminal.ingredients import (
     COMPANIES,
     SERVICES,
@@ -32,14 +31,6 @@ _TOOL = "/workspace/tools/show_config.py"
 def build(rng: np.random.Generator, level: Level) -> Scenario:
     """Level 1: one fault or setting in one file; 2: several faults, a merge or a clash; 3: many files, exact rules."""
     return pick(rng, _GOALS[level])(rng)
-
-
-def _show(program: str, path: str, expected: Any, *more: str) -> RunCheck:
-    """The file is valid, and these are its settings."""
-    argv = (
-        ("bash", "-c", program, "show", path, *more) if program is SHOW_ENV else ("python3", "-I", "-c", program, path)
-    )
-    return RunCheck(argv=argv, stdout=json.dumps(expected), compare="json")
 
 
 def _root(rng: np.random.Generator) -> str:
@@ -96,13 +87,6 @@ def _json_syntax(rng: np.random.Generator) -> Scenario:
     )
 
 
-def _ini_text(sections: Mapping[str, Mapping[str, str]], note: str) -> str:
-    parts = [f"; {note}\n"]
-    for name, keys in sections.items():
-        parts.append(f"\n[{name}]\n# settings of {name}\n" + lines(f"{key} = {value}" for key, value in keys.items()))
-    return "".join(parts)
-
-
 def _ini_set(rng: np.random.Generator) -> Scenario:
     path = f"{_root(rng)}/services.ini"
     names = some(rng, SERVICES, between(rng, 3, 5))
@@ -115,7 +99,7 @@ def _ini_set(rng: np.random.Generator) -> Scenario:
         for name in names
     }
     note = f"{pick(rng, COMPANIES)}, port = 1234 is an example"
-    text = _ini_text(sections, note)
+    text = ini_text(sections, note)
     target, port = pick(rng, names), str(between(rng, 9100, 9900))
     flip = "no" if sections[target]["enabled"] == "yes" else "yes"
     after = {name: dict(keys) for name, keys in sections.items()}
@@ -138,7 +122,7 @@ def _ini_set(rng: np.random.Generator) -> Scenario:
         f"sed -i '/^\\[{target}\\]/,/^\\[/{{s/^port = .*/port = {port}/;s/^enabled = .*/enabled = {flip}/}}' {path}"
     )
     # A range in sed ends at the next section, whose keys come after that line.
-    return Scenario(opening(rng) + ask, {path: file(text)}, [_show(SHOW_INI, path, after), comments], [command])
+    return Scenario(opening(rng) + ask, {path: file(text)}, [shows(SHOW_INI, path, after), comments], [command])
 
 
 def _env_syntax(rng: np.random.Generator) -> Scenario:
@@ -166,7 +150,7 @@ def _env_syntax(rng: np.random.Generator) -> Scenario:
         + lines(f"{key}='{value}'" for key, value in values.items())
         + "END"
     )
-    return Scenario(opening(rng) + ask, {path: file(text)}, [_show(SHOW_ENV, path, values, *values)], [command])
+    return Scenario(opening(rng) + ask, {path: file(text)}, [shows(SHOW_ENV, path, values, *values)], [command])
 
 
 def _blocks(rng: np.random.Generator, servers: int) -> tuple[str, list[Any]]:
@@ -208,7 +192,7 @@ def _block_syntax(rng: np.random.Generator) -> Scenario:
         "that were obviously meant; keep their order."
     )
     files = {_TOOL: file(SHOW_BLOCKS)}
-    checks = [*unchanged(files), _show(SHOW_BLOCKS, path, found)]
+    checks = [*unchanged(files), shows(SHOW_BLOCKS, path, found)]
     edits = " ".join(f"-e '{edit}'" for *_, edit in chosen)
     fix = f"sed -i {edits} {path} && python3 {_TOOL} {path}"
     return Scenario(opening(rng) + ask, {**files, path: file(broken)}, checks, [fix])
@@ -347,7 +331,7 @@ def _ports(rng: np.random.Generator) -> Scenario:
         "seen.add(p)"
     )
     checks: list[Check] = [
-        _show(SHOW_INI, path, {"service": {"name": name, "port": str(given[name]), "backlog": str(wanted[name])}})
+        shows(SHOW_INI, path, {"service": {"name": name, "port": str(given[name]), "backlog": str(wanted[name])}})
         for name, path in zip(names, files, strict=True)
     ]
     if given == wanted:  # by chance no two want the same
@@ -377,10 +361,14 @@ def _fragments(rng: np.random.Generator) -> Scenario:
         part: dict[str, dict[str, str]] = {}
         for section in some(rng, sections, between(rng, 2, 3)):
             part[section] = {key: str(between(rng, 1, 9999)) for key in some(rng, keys, between(rng, 1, 3))}
+            if name not in counted:  # whoever reads it too gets a key too many
+                part[section]["extra"] = "yes"
+            elif name in ("9-late.conf", "10-base.conf"):  # the order of texts, not of numbers
+                part[section]["timeout"] = f"{len(name)}00"
             if name == "Z-last.conf" and section in found and found[section]:
                 part[section] = {sorted(found[section])[0]: "unset"}
         where = f"{root.rpartition('/')[0]}/available/{name}" if name == "20-site.conf" else f"{root}/{name}"
-        files[where] = file(_ini_text(part, name))
+        files[where] = file(ini_text(part, name))
         if name == "20-site.conf":
             files[f"{root}/{name}"] = link(f"../available/{name}")
         for section, values in part.items() if name in counted else ():
@@ -408,7 +396,7 @@ def _fragments(rng: np.random.Generator) -> Scenario:
         "c = configparser.ConfigParser()\nc.read_dict({s: d for s, d in new.items() if d})\n"
         f"c.write(open('{out}', 'w'))"
     )
-    checks = [_show(SHOW_INI, out, found), *unchanged(files)]
+    checks = [shows(SHOW_INI, out, found), *unchanged(files)]
     return Scenario(opening(rng) + ask, files, checks, [f"python3 - <<'END'\n{code}\nEND"])
 
 

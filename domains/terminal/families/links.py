@@ -76,7 +76,10 @@ def _python(body: str) -> str:
 
 def _release(rng: np.random.Generator) -> Scenario:
     root = pick(rng, ("/workspace/srv/shop", "/workspace/app", "/workspace/deploy"))
-    versions = [f"{between(rng, 1, 3)}.{n}.{between(rng, 0, 9)}" for n in some(rng, range(12), between(rng, 4, 6))]
+    # As texts, 9 comes after 10.
+    minors = [between(rng, 10, 14), *some(rng, range(2, 10), between(rng, 3, 5))]
+    major = between(rng, 1, 4)
+    versions = [f"{major}.{n}.{between(rng, 0, 12)}" for n in minors] + [f"{major - 1}.{between(rng, 15, 30)}.0"]
     newest = max(versions, key=lambda version: tuple(map(int, version.split("."))))
     others = [version for version in versions if version != newest]
     name = pick(rng, ("current", "live", "stable"))
