@@ -6,6 +6,7 @@ episode, it is what the tracker knows for certain. A check that the evidence can
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from abc import abstractmethod
@@ -50,10 +51,10 @@ class FileCheck(_Check):
     path: str
     text: str
     """What it has to hold."""
-    compare: Literal["exact", "text", "words", "lines", "json", "numbers"] = "text"
+    compare: Literal["exact", "text", "words", "lines", "json", "numbers", "sha256"] = "text"
     """`exact`: byte for byte; `text`: but for blanks at the ends of lines and blank lines at the end; `words`: the same
     words, however they are spaced; `lines`: the same lines in any order; `json`: equal as JSON; `numbers`: as `words`,
-    numbers within `tolerance`."""
+    numbers within `tolerance`; `sha256`: `text` is the digest of its bytes, which need be no text."""
     tolerance: float = 1e-6
 
     def paths(self) -> tuple[str, ...]:
@@ -239,6 +240,9 @@ def same_text(expected: str, actual: str | bytes, compare: str, tolerance: float
     if compare == "exact":
         data = actual.encode("utf-8", "surrogateescape") if isinstance(actual, str) else actual
         return expected.encode("utf-8", "surrogateescape") == data
+    if compare == "sha256":
+        data = actual.encode("utf-8", "surrogateescape") if isinstance(actual, str) else actual
+        return hashlib.sha256(data).hexdigest() == expected
     text = actual if isinstance(actual, str) else actual.decode("utf-8", "backslashreplace")
     if compare == "text":
         return _tidy(expected) == _tidy(text)
@@ -260,10 +264,17 @@ def _tidy(text: str) -> list[str]:
 
 def _same_json(expected: str, actual: str) -> bool:
     try:
-        found = json.loads(actual)
+        found = json.loads(actual, parse_float=_json_number)
     except (ValueError, RecursionError):
         return False
-    return json.dumps(json.loads(expected), sort_keys=True) == json.dumps(found, sort_keys=True)
+    wanted = json.loads(expected, parse_float=_json_number)
+    return json.dumps(wanted, sort_keys=True) == json.dumps(found, sort_keys=True)
+
+
+def _json_number(text: str) -> float:
+    """JSON has one kind of numbers: 12 and 12.0 are the same."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 def _same_numbers(expected: list[str], actual: list[str], tolerance: float) -> bool:
