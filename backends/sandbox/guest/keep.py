@@ -69,7 +69,8 @@ def _save(folders: list[str]) -> Iterator[bytes]:
 
 def _save_below(fd: int, path: str, first: dict[tuple[int, int], str]) -> Iterator[bytes]:
     """All below an open folder, which is closed. Not recursive: folders may be nested deeper than Python can go."""
-    levels = [(sorted(os.listdir(fd), reverse=True), "", 0)]
+    # A file system in memory lists the newest first. Taken from the end, so that the copy lists them as this does.
+    levels = [(os.listdir(fd), "", 0)]
     try:
         while levels:
             names, own, mode = levels[-1]
@@ -95,7 +96,7 @@ def _save_below(fd: int, path: str, first: dict[tuple[int, int], str]) -> Iterat
                 fd = below
                 path = f"{path}/{name}"
                 yield _record("folder", name, mode, info.st_mtime_ns, _notes(fd))
-                levels.append((sorted(os.listdir(fd), reverse=True), name, mode))
+                levels.append((os.listdir(fd), name, mode))
             else:
                 yield from _save_one(fd, name, f"{path}/{name}", info, first)
     finally:
