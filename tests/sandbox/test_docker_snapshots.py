@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 import time
@@ -182,20 +183,56 @@ LIES: dict[str, bytes] = {
 def test_a_snapshot_that_was_forged(dockers: DockerProvider, name: str) -> None:
     """By an agent that was taken over: the new sandbox refuses it, and the machine never looks into it."""
     layer = Layer()
-    layer.add(LIES[name])
+    fd = layer.open()
+    os.write(fd, LIES[name])
+    os.close(fd)
+    layer.seal(len(LIES[name]))
     with DockerSnapshot(dockers, layer) as snapshot, pytest.raises(SandboxError):
         snapshot.start()
     assert not os.path.exists("/x")
 
 
-def test_an_agent_that_never_ends_its_files(container: DockerSandbox) -> None:
+@pytest.mark.parametrize("about", [Kind.SIZE, Kind.SAVE])
+@pytest.mark.parametrize("lie", [-1, 2**40, None, "x", float("inf")])
+def test_an_agent_that_lies_about_its_files(container: DockerSandbox, about: Kind, lie: object) -> None:
     ask = container._ask
 
-    def endless(kind: Kind, header: dict[str, Any], blob: bytes = b"", **more: Any) -> Frame:
+    def lying(kind: Kind, header: dict[str, Any], blob: bytes = b"", **more: Any) -> Frame:
         answer = ask(kind, header, blob, **more)
-        return answer._replace(header={"more": True}, blob=bytes(2**22)) if kind == Kind.SAVE else answer
+        return answer._replace(header={"size": lie}) if kind == about else answer
 
-    container._ask = endless  # type: ignore[method-assign]
+    container._ask = lying  # type: ignore[method-assign]
     with pytest.raises(SandboxDead, match="more than"):
         container.snapshot()
     assert not container._provider._kept
+
+
+def test_a_layer_cannot_be_changed_later() -> None:
+    """Not by the guest that wrote it, which may still have it open."""
+    layer = Layer()
+    theirs = layer.open()
+    os.write(theirs, b"saved")
+    layer.seal(5)
+    for change in (
+        lambda: os.pwrite(theirs, b"x", 0),
+        lambda: os.ftruncate(theirs, 0),
+        lambda: os.ftruncate(theirs, 100),
+        lambda: mmap.mmap(theirs, 5),
+    ):
+        with pytest.raises(PermissionError):
+            change()
+    assert os.pread(theirs, 10, 0) == b"saved"
+    os.close(theirs)
+    layer.close()
+    with pytest.raises(ValueError, match="closed"):
+        layer.open()
+
+
+def test_a_layer_that_somebody_may_still_write_is_refused() -> None:
+    layer = Layer()
+    theirs = layer.open()
+    layer.reserve(4096)
+    with mmap.mmap(theirs, 4096), pytest.raises(OSError, match="busy"):
+        layer.seal(4096)
+    os.close(theirs)
+    layer.close()

@@ -32,8 +32,9 @@ class Kind(IntEnum):
     KILL = 9
     FREEZE = 10
     THAW = 11
-    SAVE = 12
-    LOAD = 13
+    SIZE = 12
+    SAVE = 13
+    LOAD = 14
     HELLO = 64
     OK = 65
     ERROR = 66
