@@ -139,7 +139,7 @@ class DockerConfig(SandboxSettings):
     host: str = Field(default="", pattern=r"^(unix://.+)?$")
     """Address of the daemon, `unix://PATH`; empty for `$DOCKER_HOST` or the usual place."""
     runtime: str = ""
-    """Another runtime that the daemon knows, e.g. `runsc`; empty for its own default."""
+    """Another runtime that the daemon knows, e.g. `crun`; empty for its own default."""
     read_only: bool = True
     """Whether all but the writable folders is read-only. Otherwise what is written elsewhere lies on the daemon's disk,
     is bounded by nothing, and is not part of snapshots."""

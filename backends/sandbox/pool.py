@@ -26,16 +26,18 @@ class Starts(Protocol):
 class Pool:
     """Keeps up to `size` sandboxes ready, each with a running shell. None is ever used twice: a reset is a new one."""
 
-    def __init__(self, provider: Starts, size: int, workers: int | None = None) -> None:
+    def __init__(self, provider: Starts, size: int, workers: int | None = None, *, after_s: float = 0.0) -> None:
         """Start to fill it, in the background.
 
         Args:
             provider: makes the sandboxes. Stays the caller's.
             size: how many to keep ready.
             workers: how many are started at a time; as many as there are cores when not given.
+            after_s: seconds that a worker waits before it starts one, so that whoever took the last goes first.
         """
         self._provider = provider
         self._size = size
+        self._after_s = after_s
         self._ready: collections.deque[Sandbox] = collections.deque()
         self._change = threading.Condition()
         self._starting = 0
@@ -57,6 +59,8 @@ class Pool:
                 if self._closed:
                     return
                 self._starting += 1
+                if self._after_s and self._ready:
+                    self._change.wait_for(lambda: self._closed, self._after_s)
             sandbox = None
             try:
                 sandbox = self._warm()

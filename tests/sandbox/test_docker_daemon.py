@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox.support import SLOW, mounts, small_docker, until
+from sandbox.support import SLOW, mounts, parents, small_docker, until
 
 from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
 from agentworld_envs.backends.sandbox.docker.removal import sweep
@@ -86,6 +86,8 @@ class _OwnDaemon:
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
+        # Where nobody reaps orphans, the containerd of a killed daemon seems to live, and is waited for.
+        Path(f"{self.folder}/exec/containerd/containerd.pid").unlink(missing_ok=True)
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -146,10 +148,22 @@ def own(dockers: DockerProvider) -> Iterator[_OwnDaemon]:
             if daemon.process.poll() is None:
                 daemon.end(signal.SIGTERM)
     finally:
+        for pid in _naming(folder):  # what a killed daemon left, when a test failed
+            os.kill(pid, signal.SIGKILL)
         for path in sorted((path for path in mounts() if path.startswith(folder)), reverse=True):
             subprocess.run(["umount", "-l", path], check=False)
         until(lambda: _removed(folder), 5 * SLOW)
     assert mounts() == mounted
+
+
+def _naming(word: str) -> list[int]:
+    """Processes with a word in their arguments."""
+    found = []
+    for pid in parents():
+        with contextlib.suppress(OSError):
+            if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 def _removed(folder: str) -> bool:

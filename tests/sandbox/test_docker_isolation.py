@@ -17,7 +17,7 @@ from sandbox.test_isolation import (  # noqa: F401 - collected here once more, w
     test_tracing_is_refused,
 )
 
-from agentworld_envs.backends.sandbox.config import DOCKER_WRITABLE
+from agentworld_envs.backends.sandbox import DockerConfig
 from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
 from agentworld_envs.backends.sandbox.docker.sandbox import DockerSandbox
 from agentworld_envs.backends.sandbox.guest.dial import FILTER
@@ -64,7 +64,7 @@ def test_nothing_else_can_be_written_to(container: DockerSandbox) -> None:
         "find / -xdev -writable -not -type l -not -path '/proc/*' 2>/dev/null; "
         "find /etc/hosts /etc/hostname /etc/resolv.conf -writable; find /dev -xdev -type f -writable"
     ).stdout
-    assert {line for line in found.splitlines() if not line.startswith(("/dev/", "/proc"))} == set(DOCKER_WRITABLE)
+    assert {line for line in found.splitlines() if not line.startswith(("/dev/", "/proc"))} == set(DockerConfig().writable)
 
 
 def test_nothing_of_the_host_shows(container: DockerSandbox) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from typing import IO, Any
@@ -52,10 +53,11 @@ class Daemon:
     @contextlib.contextmanager
     def _explained(self, what: str) -> Iterator[None]:
         """Turn whatever goes wrong into SandboxError."""
+        errors = sdk().errors
         import requests
 
-        errors = sdk().errors
         try:
+            self._knock()
             yield
         except errors.ImageNotFound as error:
             raise SandboxError(
@@ -63,13 +65,21 @@ class Daemon:
             ) from error
         except errors.APIError as error:
             raise SandboxError(f"The Docker daemon refused: it {what}: {_cause(error)}") from error
-        except requests.exceptions.Timeout as error:
-            raise SandboxError(
-                f"The Docker daemon did not answer within {self._timeout_s:.0f} s: it {what}. It is overloaded or "
-                "hangs; look at its log, restart it."
-            ) from error
+        except SandboxError:
+            raise
         except (errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+            if _timed_out(error):
+                raise SandboxError(
+                    f"The Docker daemon did not answer within {self._timeout_s:g} s: it {what}. It is overloaded or "
+                    "hangs; look at its log, restart it."
+                ) from error
             raise SandboxError(self._why_unreachable(error)) from error
+
+    def _knock(self) -> None:
+        """Raise OSError when nobody listens. The SDK would say so less clearly, and leave sockets open."""
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.settimeout(self._timeout_s)
+            stream.connect(self.socket_path)
 
     def _why_unreachable(self, error: Exception) -> str:
         path = self.socket_path
@@ -171,6 +181,17 @@ def sdk() -> Any:
             "Sandboxes of kind 'docker' need the package docker: pip install 'agentworld-envs[docker]'"
         ) from error
     return docker
+
+
+def _timed_out(error: BaseException | None) -> bool:
+    """Whether an error, or what led to it, was that a time had passed."""
+    import requests
+
+    while error is not None:
+        if isinstance(error, (TimeoutError, requests.exceptions.Timeout)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _cause(error: Any) -> str:

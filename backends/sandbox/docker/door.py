@@ -38,13 +38,13 @@ class Door:
             finally:
                 os.close(handle)
             os.chmod(os.path.join(self.folder, SOCKET), 0o666)
-            self._listener.listen(1)
+            self._listener.listen(2)
         except OSError as error:
             self.close()
             raise SandboxError(f"The sandbox cannot be started, no socket can be made: {error}") from error
 
     def wait(self, timeout_s: float, alive: Callable[[], bool]) -> socket.socket:
-        """The stream to the agent, once it has come.
+        """The next stream to the agent, once it has come.
 
         Args:
             timeout_s: seconds that it may take.

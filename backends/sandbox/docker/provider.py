@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import sys
 import threading
 from typing import Any
 
@@ -24,6 +25,8 @@ from agentworld_envs.backends.sandbox.roots.digest import digest_of_image
 from agentworld_envs.interface import AgentWorldError, SandboxError
 from agentworld_envs.interface.sandbox import Bound, Provider, Usability
 
+_AFTER_S = 0.03
+"""Seconds between the taking of a warm container and the start of the next: an episode's first command goes first."""
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +47,7 @@ class _Works:
         self.janitor = Janitor(provider.daemon.socket_path, provider.lease)
         self.removal = Removal(provider.daemon)
         warm = provider.config.warm
-        self.pool = Pool(_Cold(provider), warm) if warm else None
+        self.pool = Pool(_Cold(provider), warm, after_s=_AFTER_S) if warm else None
 
 
 class DockerProvider(Provider):
@@ -58,12 +61,19 @@ class DockerProvider(Provider):
         """Whose all of its containers are."""
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+        # The daemon starts no more at a time than there are cores.
+        # Whoever else waits is to wait here and not in a request.
+        self._at_a_time = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
         self._works: _Works | None = None
         self._living: set[DockerSandbox] = set()
         self._kept: set[DockerSnapshot] = set()
         self._shut = False
 
     def probe(self) -> Usability:
+        if not sys.platform.startswith("linux"):
+            return Usability(
+                False, f"The daemon has to share sockets with this machine, this is {sys.platform}.", "Use Linux."
+            )
         try:
             sdk()
             self.daemon.image(self.config.image)
@@ -110,11 +120,16 @@ class DockerProvider(Provider):
         works = self._begun()
         name = f"{self.lease.name}-{next(self._numbers)}"
         try:
-            with Door(self.lease) as door:
+            with self._at_a_time, Door(self.lease) as door:
                 container = self.daemon.create(name, settings(self.config, door.folder, self.lease.labels()))
                 self.daemon.start(container)
                 stream = door.wait(START_TIMEOUT_S, lambda: self._runs(container))
-            sandbox = DockerSandbox(self, container, Connection(stream))
+                try:
+                    channel = door.wait(START_TIMEOUT_S, lambda: self._runs(container))
+                except BaseException:
+                    stream.close()
+                    raise
+            sandbox = DockerSandbox(self, container, Connection(stream), channel)
         except BaseException:
             works.removal.add(name)
             raise
@@ -154,11 +169,11 @@ class DockerProvider(Provider):
 
     def shutdown(self) -> None:
         with self._lock:
-            works, self._shut = self._works, True
-            if works is None:
-                self.daemon.close()
+            if self._shut:
                 return
-        if os.getpid() != self.lease.owner.pid:
+            works, self._shut = self._works, True
+        if works is None or os.getpid() != self.lease.owner.pid:
+            self.daemon.close()
             return
         if works.pool is not None:
             works.pool.close()

@@ -6,11 +6,14 @@ import logging
 import os
 import queue
 import threading
+import time
 
 from agentworld_envs.backends.sandbox.docker.daemon import Daemon
 from agentworld_envs.backends.sandbox.docker.owner import LEASE, Lease, sweep_folders
 from agentworld_envs.interface import SandboxError
 
+_AFTER_S = 0.3
+"""Seconds in which a container is expected to be gone by itself."""
 _log = logging.getLogger(__name__)
 
 
@@ -20,7 +23,8 @@ class Removal:
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
-        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[str, float] | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
         count = len(os.sched_getaffinity(0))
         self._workers = [threading.Thread(target=self._work, name="sandbox-removal", daemon=True) for _ in range(count)]
         for worker in self._workers:
@@ -28,10 +32,12 @@ class Removal:
 
     def add(self, container: str) -> None:
         """Remove a container soon, by its id or name."""
-        self._queue.put(container)
+        self._queue.put((container, time.monotonic() + _AFTER_S))
 
     def _work(self) -> None:
-        while (container := self._queue.get()) is not None:
+        while (item := self._queue.get()) is not None:
+            container, when = item
+            self._closing.wait(max(0.0, when - time.monotonic()))
             try:
                 self._daemon.remove(container)
             except SandboxError as error:  # shutdown, the janitor or the next sweep tries again
@@ -39,6 +45,7 @@ class Removal:
 
     def close(self) -> None:
         """Remove what is to be removed, and end."""
+        self._closing.set()
         for _ in self._workers:
             self._queue.put(None)
         for worker in self._workers:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agentworld_envs.backends.sandbox.config import DOCKER_SHM
 from agentworld_envs.backends.sandbox.connection import Connection
-from agentworld_envs.backends.sandbox.docker.layer import PIECE, Layer
-from agentworld_envs.backends.sandbox.guest.frames import Kind
+from agentworld_envs.backends.sandbox.docker.layer import Layer
+from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.interface import SandboxDead, SandboxError
 from agentworld_envs.interface.sandbox import Snapshot
@@ -17,19 +18,22 @@ if TYPE_CHECKING:
     from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
 
 _STILL_TIMEOUT_S = 15.0
-_PIECE_TIMEOUT_S = 60.0
+_COPY_TIMEOUT_S = 60.0
 _RECORD = 2**12
-"""Bytes beyond its contents that one saved file may take: names are short, notes shorter."""
+"""Bytes beyond its contents that a saved file may take on average."""
 
 
 class DockerSandbox(GuestSandbox):
     """One container with the agent as its first process."""
 
-    def __init__(self, provider: DockerProvider, container: str, connection: Connection) -> None:
+    def __init__(
+        self, provider: DockerProvider, container: str, connection: Connection, channel: socket.socket
+    ) -> None:
         """Use `DockerProvider.start`."""
         config = provider.config
         super().__init__(connection, config, home=config.home, give_way=config.limits.cpus > 0)
         self._provider = provider
+        self._channel = channel
         self.container = container
         """The container's id."""
         self._ended = False
@@ -63,47 +67,62 @@ class DockerSandbox(GuestSandbox):
 
     def _save(self) -> DockerSnapshot:
         """Copy all writable folders. Nothing may run meanwhile."""
-        limits = self._settings.limits
         shares = self._provider.config.shares()
-        most = int((sum(shares.values()) + DOCKER_SHM) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
+        folders = list(shares)
+        limits = self._settings.limits
+        most = int(sum(shares.values()) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
         try:
             layer = Layer()
-        except OSError as error:
-            raise SandboxError(f"This machine cannot keep the files: {error}.") from error
-        try:
-            folders: list[str] | None = list(shares)
-            more = True
-            while more:
-                answer = self._ask(
-                    Kind.EXPORT, {"folders": folders, "size": PIECE}, timeout_s=_PIECE_TIMEOUT_S, most=PIECE
-                )
-                layer.add(answer.blob)
-                folders, more = None, bool(answer.header.get("more")) and bool(answer.blob)
-                if layer.size > most:
-                    raise SandboxDead(f"The sandbox gave more than the {most} bytes that its files can be.")
-            return DockerSnapshot(self._provider, layer)
-        except BaseException as error:
-            layer.close()
-            if isinstance(error, OSError) and not isinstance(error, SandboxError):
-                raise SandboxError(f"This machine cannot keep the files: {error}.") from error
+            try:
+                self._save_into(layer, folders, most)
+            except BaseException:
+                layer.close()
+                raise
+        except SandboxError:
             raise
+        except OSError as error:
+            raise SandboxError(f"The files of the sandbox cannot be kept: {error}.") from error
+        return DockerSnapshot(self._provider, layer)
+
+    def _save_into(self, layer: Layer, folders: list[str], most: int) -> None:
+        wanted = self._number(self._ask(Kind.SIZE, {"folders": folders}, timeout_s=_STILL_TIMEOUT_S), most)
+        layer.reserve(wanted)
+        answer = self._pass(layer, Kind.EXPORT, {"folders": folders})
+        layer.seal(self._number(answer, min(most, layer.length)))
+
+    def _number(self, answer: Frame, most: int) -> int:
+        size = answer.header.get("size")
+        if not isinstance(size, int) or not 0 <= size <= most:
+            raise SandboxDead(f"The sandbox gave {size!r} as the size of its files, which cannot be more than {most}.")
+        return size
 
     def load(self, layer: Layer) -> None:
-        """Take over saved files in place of its own. Raises SandboxError."""
+        """Take over saved files in place of its own. Raises SandboxError, and ValueError when they were forgotten."""
         with self._connection.alone():
-            done = False
-            first = True
-            for piece in layer.pieces():
-                answer = self._ask(Kind.IMPORT, {"first": first}, piece, timeout_s=_PIECE_TIMEOUT_S)
-                done, first = bool(answer.header.get("done")), False
-            if not done:
-                raise SandboxError("The snapshot is not complete, so that no sandbox can be started from it.")
+            self._pass(layer, Kind.IMPORT, {"size": layer.size})
+
+    def _pass(self, layer: Layer, kind: Kind, header: dict[str, Any]) -> Frame:
+        fd = layer.open()
+        try:
+            self._channel.settimeout(_STILL_TIMEOUT_S)
+            socket.send_fds(self._channel, [b"f"], [fd])
+            return self._ask(kind, header, timeout_s=_COPY_TIMEOUT_S)
+        except SandboxError:
+            raise
+        except OSError as error:
+            raise SandboxDead(f"The sandbox ended ({error}).") from error
+        except BaseException:  # interrupted when the file was passed but not asked for: a later request would get it
+            self._connection.close()
+            raise
+        finally:
+            os.close(fd)
 
     def _end(self) -> None:
         with self._ending:
             if self._ended:
                 return
             self._ended = True
+        self._channel.close()
         self._provider.forget(self)
 
 

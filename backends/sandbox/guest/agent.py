@@ -13,9 +13,10 @@ import sys
 import time
 from typing import Any
 
-from agentworld_envs.backends.sandbox.guest import files, frames, keep
+from agentworld_envs.backends.sandbox.guest import files, frames
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.guard import Guard
+from agentworld_envs.backends.sandbox.guest.passing import Passing
 from agentworld_envs.backends.sandbox.guest.processes import Reaper, become_reaper
 from agentworld_envs.backends.sandbox.guest.runner import Busy, Runner
 from agentworld_envs.backends.sandbox.guest.session import NoShell
@@ -28,19 +29,19 @@ _IGNORED = ("SIGPIPE", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIG
 class Agent:
     """Serves one host. One command runs at a time; the interactive terminal is separate."""
 
-    def __init__(self, fd: int, text: int, kills: int | None = None) -> None:
+    def __init__(self, fd: int, text: int, kills: int | None = None, passing: Passing | None = None) -> None:
         """Take over a connection.
 
         Args:
             fd: the stream to the host, both ways.
             text: an anonymous file for command texts.
             kills: as for `Guard`.
+            passing: how whole folders are saved, where the host keeps them.
         """
         self._fd = fd
         self._decoder = frames.Decoder()
         self._temporary: str | None = None
-        self._saver = keep.Saver([])
-        self._loader = keep.Loader()
+        self._passing = passing or Passing(None)
         self._reaper = Reaper()
         self._guard = Guard(self._reaper, kills)
         self._poll = select.poll()
@@ -141,16 +142,8 @@ class Agent:
         if kind == Kind.THAW:
             self._guard.thaw()
             return Frame(Kind.OK, frame.id, {})
-        if kind == Kind.EXPORT:
-            if header["folders"] is not None:
-                self._saver = keep.Saver([str(folder) for folder in header["folders"]])
-            data, more = self._saver.next(int(header["size"]))
-            return Frame(Kind.OK, frame.id, {"more": more}, data)
-        if kind == Kind.IMPORT:
-            if header["first"]:
-                self._loader = keep.Loader()
-            self._loader.feed(frame.blob)
-            return Frame(Kind.OK, frame.id, {"done": self._loader.done})
+        if kind in (Kind.SIZE, Kind.EXPORT, Kind.IMPORT):
+            return Frame(Kind.OK, frame.id, self._passing.handle(kind, header))
         return _error(frame.id, "request", f"unknown kind of request {kind}")
 
 
@@ -172,10 +165,10 @@ def text_file() -> int:
     return fd
 
 
-def main(fd: int, text: int, kills: int | None = None) -> None:
+def main(fd: int, text: int, kills: int | None = None, passing: Passing | None = None) -> None:
     """Serve over a descriptor until it ends. For a process that was forked for this and does nothing else."""
     become_reaper()
-    Agent(fd, text, kills).serve()
+    Agent(fd, text, kills, passing).serve()
 
 
 def main_over_stdin() -> None:

@@ -8,6 +8,7 @@ import os
 import socket
 
 from agentworld_envs.backends.sandbox.guest import agent
+from agentworld_envs.backends.sandbox.guest.passing import Passing
 
 FILTER = "AGENTWORLD_FILTER"
 """Environment variable with a filter of system calls, packed and in base64."""
@@ -20,13 +21,15 @@ def main_over_path(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as stream:
         stream.connect(path)
         fd = stream.detach()
+    channel = socket.socket(socket.AF_UNIX)
+    channel.connect(path)
     null = os.open(os.devnull, os.O_RDWR)
     for target in (0, 1, 2):
         os.dup2(null, target)
     packed = os.environ.get(FILTER)
     if packed:
         _install(base64.b64decode(packed))
-    agent.main(fd, agent.text_file(), _open_kills())
+    agent.main(fd, agent.text_file(), _open_kills(), Passing(channel))
 
 
 def _install(program: bytes) -> None:

@@ -35,8 +35,9 @@ class Kind(IntEnum):
     SAVE = 12
     RESTORE = 13
     PROCESSES = 14
-    EXPORT = 15
-    IMPORT = 16
+    SIZE = 15
+    EXPORT = 16
+    IMPORT = 17
     HELLO = 64
     OK = 65
     ERROR = 66

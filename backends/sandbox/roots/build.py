@@ -123,7 +123,7 @@ def _pull(address: str) -> bool:
     daemon = Daemon(address, _PULL_TIMEOUT_S)
     try:
         daemon.pull(*BASE)
-        return True
+        return daemon.has_image(":".join(BASE))
     except SandboxError as error:
         _log.info("No base image: %s", error)
         return False
