@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 from agentworld_envs.backends.sandbox import Limits, NamespaceConfig
@@ -61,9 +62,10 @@ def groups(pid: int) -> list[str]:
 
 
 def mounts() -> list[str]:
-    """What is mounted where this process looks, but for the containers of a Docker daemon, which come and go."""
+    """What is mounted where this process looks, but for the containers of Docker daemons, which come and go."""
     points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    return [point for point in points if not point.startswith(("/var/lib/docker/", "/run/docker/"))]
+    elsewhere = ("/var/lib/docker/", "/run/docker/", f"{tempfile.gettempdir()}/")
+    return [point for point in points if not point.startswith(elsewhere)]
 
 
 SLOW = 5.0

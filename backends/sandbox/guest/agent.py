@@ -138,8 +138,7 @@ class Agent:
         if kind == Kind.FREEZE:
             return Frame(Kind.OK, frame.id, {"quiet": self._guard.freeze()})
         if kind == Kind.THAW:
-            self._guard.thaw()
-            return Frame(Kind.OK, frame.id, {})
+            return Frame(Kind.OK, frame.id, {"still": self._guard.thaw()})
         return _error(frame.id, "request", f"unknown kind of request {kind}")
 
 

@@ -25,6 +25,8 @@ from agentworld_envs.backends.sandbox.launcher.syscalls import (
 
 _NAMESPACES = NEWNS | NEWIPC | NEWUTS | NEWNET | NEWPID | NEWCGROUP
 _STREAM = 3
+MOST_FILES = 4096
+"""Descriptors that the zygote may have; every new sandbox closes as many."""
 _PID = struct.Struct("<i")
 
 
@@ -89,7 +91,9 @@ def _second(plan: Plan, stream: int, parent: int) -> NoReturn:
     try:
         # Readable once the process in between is gone for good and the zygote is the parent. (Its descriptors are
         # closed earlier; to ask for a signal then would be to be killed by its end.)
-        select.select([parent], [], [])
+        gone = select.poll()
+        gone.register(parent, select.POLLIN)
+        gone.poll()
         syscalls.die_with_parent()
         text = agent.text_file()
         kills = plan.cgroups.open_kills(plan.group) if plan.cgroups is not None else None
@@ -119,7 +123,7 @@ def _keep_only(stream: int, text: int, kills: int | None) -> None:
     os.dup2(501, _STREAM + 1, False)
     if kills is not None:
         os.dup2(502, _STREAM + 2, False)
-    os.closerange(_STREAM + (2 if kills is None else 3), 4096)
+    os.closerange(_STREAM + (2 if kills is None else 3), MOST_FILES)
 
 
 def _report(stream: int, error: BaseException) -> None:
