@@ -44,13 +44,24 @@ class NamespaceSandbox(GuestSandbox):
 
     def snapshot(self) -> NamespaceSnapshot:
         limits = self._provider.config.limits
+        layer: int | None = None
+        still = False
         try:
-            if not self._ask(Kind.FREEZE, {}, timeout_s=_STILL_TIMEOUT_S).header.get("quiet"):
-                raise SandboxError("Its processes do not come to rest, so that its files cannot be copied; use freeze.")
-            layer = self._provider.zygote.copy(self._number, limits.disk_mb * 2**20, limits.inodes)
+            if self._ask(Kind.FREEZE, {}, timeout_s=_STILL_TIMEOUT_S).header.get("quiet"):
+                layer = self._provider.zygote.copy(self._number, limits.disk_mb * 2**20, limits.inodes)
         finally:
-            self._ask(Kind.THAW, {}, timeout_s=_STILL_TIMEOUT_S)
+            try:
+                still = self._thaw()
+            finally:
+                if layer is not None and not still:
+                    self._provider.zygote.drop(layer)
+        if layer is None or not still:
+            raise SandboxError("Its processes do not stay at rest, so that its files cannot be copied; use freeze.")
         return NamespaceSnapshot(self._provider, [layer, *self._layers])
+
+    def _thaw(self) -> bool:
+        """Let it go on; gives whether nothing in it ran since it was held."""
+        return bool(self._ask(Kind.THAW, {}, timeout_s=_STILL_TIMEOUT_S).header.get("still"))
 
     def freeze(self) -> NamespaceSnapshot:
         with self._ending:

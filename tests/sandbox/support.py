@@ -96,8 +96,9 @@ def groups(pid: int) -> list[str]:
 
 
 def mounts() -> list[str]:
-    """What is mounted where this process looks. Not the roots of running containers: warm ones come and go."""
-    return [path for path in all_mounts() if not path.endswith("/merged")]
+    """What is mounted where this process looks, but for the containers of Docker daemons, which come and go."""
+    elsewhere = ("/var/lib/docker/", "/run/docker/", f"{tempfile.gettempdir()}/")
+    return [path for path in all_mounts() if not path.endswith("/merged") and not path.startswith(elsewhere)]
 
 
 def all_mounts() -> list[str]:

@@ -140,8 +140,7 @@ class Agent:
         if kind == Kind.FREEZE:
             return Frame(Kind.OK, frame.id, {"quiet": self._guard.freeze()})
         if kind == Kind.THAW:
-            self._guard.thaw()
-            return Frame(Kind.OK, frame.id, {})
+            return Frame(Kind.OK, frame.id, {"still": self._guard.thaw()})
         if kind in (Kind.SIZE, Kind.EXPORT, Kind.IMPORT):
             return Frame(Kind.OK, frame.id, self._passing.handle(kind, header))
         return _error(frame.id, "request", f"unknown kind of request {kind}")

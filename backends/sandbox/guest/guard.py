@@ -19,6 +19,7 @@ from agentworld_envs.backends.sandbox.guest.processes import (
     own_memory,
     send,
     stop_all,
+    turns,
 )
 
 _EVERY_S = 0.02
@@ -43,6 +44,7 @@ class Guard:
         self._limit = 0
         self._next: float | None = None
         self._held: set[int] = set()
+        self._turns: dict[tuple[int, int], int] = {}
 
     def configure(self, limit: int) -> None:
         """Set the limit in bytes of memory; 0 for none."""
@@ -102,6 +104,7 @@ class Guard:
             if not moving:
                 clean += 1
                 if clean == 2:
+                    self._turns = turns()
                     return True
             else:
                 clean = 0
@@ -109,7 +112,14 @@ class Guard:
                 time.sleep(_LOOK_AGAIN_S)  # to stop takes time on the processor
         return False
 
-    def thaw(self) -> None:
-        """Let those go on that `freeze` stopped; what was stopped before stays so."""
+    def thaw(self) -> bool:
+        """Let those go on that `freeze` stopped; what was stopped before stays so.
+
+        Returns:
+            Whether nothing ran since: the kernel itself wakes a process for which somebody ordered a signal, e.g. by a
+            timer.
+        """
+        still = self._turns == turns() and all(at_rest(process) for process in below_me())
         held, self._held = self._held, set()
         send([process for process in below_me() if process.pid not in held], signal.SIGCONT)
+        return still

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import platform
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,8 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _CLK_TCK = os.sysconf("SC_CLK_TCK")
 _DYING_S = 0.0005
+_FORKS = {"x86_64": (b"56", b"58", b"435"), "aarch64": (b"220", b"435")}.get(platform.machine(), ())
+"""System calls: clone, vfork, clone3."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -143,13 +146,35 @@ def at_rest(process: Process) -> bool:
     """Whether every thread of a process is stopped, or the process is gone."""
     folder = f"/proc/{process.pid}/task"
     try:
-        for name in os.listdir(folder):
-            with open(f"{folder}/{name}/stat", "rb", buffering=0) as file:
-                if file.read(4096).rpartition(b")")[2].split()[0] not in (b"T", b"t", b"Z", b"X"):
-                    return False
+        return all(_rests(f"{folder}/{name}") for name in os.listdir(folder))
     except OSError:  # a thread or all of it ended while it was looked at
         return not os.path.exists(folder)
-    return True
+
+
+def _rests(thread: str) -> bool:
+    with open(f"{thread}/stat", "rb", buffering=0) as file:
+        letter = file.read(4096).rpartition(b")")[2].split()[0]
+    if letter != b"D":
+        return letter in (b"T", b"t", b"Z", b"X")
+    # It may wait for a child of vfork, which is stopped itself, to become another program: it cannot be stopped before.
+    try:
+        with open(f"{thread}/syscall", "rb", buffering=0) as file:
+            return file.read(32).split()[:1] in [[number] for number in _FORKS]
+    except OSError:
+        return False
+
+
+def turns() -> dict[tuple[int, int], int]:
+    """For every thread of every descendant how often it had the processor."""
+    found = {}
+    for process in below_me():
+        folder = f"/proc/{process.pid}/task"
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            for name in os.listdir(folder):
+                with open(f"{folder}/{name}/status", "rb", buffering=0) as file:
+                    lines = file.read(2**14).splitlines()
+                found[process.pid, int(name)] = sum(int(line.split()[1]) for line in lines if b"ctxt_switches:" in line)
+    return found
 
 
 def stop_all(processes: Iterable[Process]) -> None:

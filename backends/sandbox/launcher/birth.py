@@ -27,7 +27,8 @@ from agentworld_envs.backends.sandbox.launcher.syscalls import (
 _NAMESPACES = NEWNS | NEWIPC | NEWUTS | NEWNET | NEWPID | NEWCGROUP
 _STREAM = 3
 _ASIDE = 64
-_MOST_DESCRIPTORS = 4096
+MOST_FILES = 4096
+"""Descriptors that the zygote may have; every new sandbox closes as many."""
 _PID = struct.Struct("<i")
 
 
@@ -92,7 +93,9 @@ def _second(plan: Plan, stream: int, parent: int) -> NoReturn:
     try:
         # Readable once the process in between is gone for good and the zygote is the parent. (Its descriptors are
         # closed earlier; to ask for a signal then would be to be killed by its end.)
-        select.select([parent], [], [])
+        gone = select.poll()
+        gone.register(parent, select.POLLIN)
+        gone.poll()
         syscalls.die_with_parent()
         text = agent.text_file()
         kills = plan.cgroups.open_kills(plan.group) if plan.cgroups is not None else None
@@ -116,7 +119,7 @@ def _keep_only(stream: int, text: int, kills: int | None) -> None:
     for fd in sorted(kept):  # all others first: there may be more of them than this process may open now
         os.closerange(last + 1, fd)
         last = fd
-    os.closerange(last + 1, _MOST_DESCRIPTORS)
+    os.closerange(last + 1, MOST_FILES)
     aside = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _ASIDE) for fd in kept]
     os.closerange(0, _ASIDE)
     null = os.open("/dev/null", os.O_RDWR)  # is 0
@@ -125,7 +128,7 @@ def _keep_only(stream: int, text: int, kills: int | None) -> None:
     for index, fd in enumerate(aside):
         os.dup2(fd, _STREAM + index, False)
     os.set_inheritable(null, True)
-    os.closerange(_STREAM + len(aside), _MOST_DESCRIPTORS)
+    os.closerange(_STREAM + len(aside), MOST_FILES)
 
 
 def _report(stream: int, error: BaseException) -> None:

@@ -27,21 +27,22 @@ _NEW = "/new"
 _VIEW = "/view"
 
 
-def copy(source: str, target: str, box: str) -> None:
+def copy(source: str, target: str, box: str, owner: int) -> None:
     """Copy a folder with owners, times, links, attributes and marks.
 
     Args:
         source: the folder.
         target: the folder in which `upper`, the copy, is made.
         box: an empty folder to build the child's root on.
+        owner: pidfd of the one for whom this is done; it is given up when that one is gone.
 
     Raises:
         OSError: it cannot be copied, e.g. because it changes meanwhile or there is no room.
     """
-    _contained([source], target, box, lambda layers: _copy(layers[0]))
+    _contained([source], target, box, owner, lambda layers: _copy(layers[0]))
 
 
-def merge(sources: list[str], target: str, box: str, user_xattr: bool) -> None:
+def merge(sources: list[str], target: str, box: str, owner: int, user_xattr: bool) -> None:
     """Make one layer that looks like many stacked ones.
 
     The kernel merges them in a view of its own. That view forgets which files of the root file system below they
@@ -51,15 +52,16 @@ def merge(sources: list[str], target: str, box: str, user_xattr: bool) -> None:
         sources: at least two folders, the newest first.
         target: as for `copy`.
         box: as for `copy`.
+        owner: as for `copy`.
         user_xattr: as for `rootfs.assemble`.
 
     Raises:
         OSError: it cannot be done, e.g. because they hold too much together.
     """
-    _contained(sources, target, box, lambda layers: _merge(layers, user_xattr))
+    _contained(sources, target, box, owner, lambda layers: _merge(layers, user_xattr))
 
 
-def _contained(sources: list[str], target: str, box: str, work: Callable[[list[str]], None]) -> None:
+def _contained(sources: list[str], target: str, box: str, owner: int, work: Callable[[list[str]], None]) -> None:
     """Do something in a child that sees nothing but what it needs. Raises OSError."""
     told, tell = os.pipe()
     child = os.fork()
@@ -70,8 +72,9 @@ def _contained(sources: list[str], target: str, box: str, work: Callable[[list[s
     fd = os.pidfd_open(child)
     try:
         waiting = select.poll()
-        waiting.register(fd, select.POLLIN)
-        late = not waiting.poll(_CHILD_TIMEOUT_MS)
+        for one in (fd, owner):
+            waiting.register(one, select.POLLIN)
+        late = fd not in dict(waiting.poll(_CHILD_TIMEOUT_MS))
         if late:
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)

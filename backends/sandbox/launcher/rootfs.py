@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 
@@ -11,6 +12,7 @@ from agentworld_envs.backends.sandbox.launcher.spec import Spec
 from agentworld_envs.backends.sandbox.launcher.syscalls import BIND, NODEV, NOEXEC, NOSUID, REC
 
 HOME = "/home/agent"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDERS = ("dev", "etc", "home/agent", "mnt", "opt", "proc", "root", "run", "srv", "sys", "tmp", "usr", "workspace")
 _VAR = ("var/cache", "var/lib", "var/lock", "var/log", "var/spool", "var/tmp")
 _OPEN = ("tmp", "var/tmp")
@@ -86,20 +88,49 @@ def assemble(area: str, lowers: list[str], spec: Spec, owner: int, user_xattr: b
     syscalls.mount("overlay", root, "overlay", NOSUID | NODEV, options)
     if spec.rootfs == "host":
         for folder in host_folders():
+            _require_folder(root + folder)
             syscalls.mount(folder, root + folder, None, BIND | REC)
             syscalls.make_read_only(root + folder, recursive=True)
     _mount_proc(root)
     _mount_dev(root, area)
     syscalls.pivot_root(root)
     for name in spec.writable:  # only now: a link in a layer, which the enemy wrote, would lead out to the host
-        os.makedirs(name, exist_ok=True)
-        if owner and os.stat(name).st_uid != owner and not os.stat(name).st_mode & 0o002:
-            os.chown(name, owner, owner)
-    if "/" in spec.writable:
-        return
-    for name in spec.writable:
-        syscalls.mount(name, name, None, BIND)
-    syscalls.make_read_only("/")
+        _make_writable(name, owner, bind="/" not in spec.writable)
+    if "/" not in spec.writable:
+        syscalls.make_read_only("/")
+
+
+def _require_folder(path: str) -> None:
+    """Refuse to mount on what a layer, which the enemy wrote, put in the place of a folder."""
+    if os.path.islink(path):
+        raise OSError(errno.ELOOP, "a link is in the place of a folder", path)
+
+
+def _make_writable(name: str, owner: int, bind: bool) -> None:
+    """Give the user a folder, which is made, and let it stay writable when its surroundings are made read-only.
+
+    No link is followed on the way to it: in a layer it could lead to a folder that is not meant to be writable.
+    """
+    fd = os.open("/", _FOLDER)
+    try:
+        for part in filter(None, name.split("/")):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=fd)
+            try:
+                inner = os.open(part, _FOLDER, dir_fd=fd)
+            except OSError as error:
+                raise OSError(
+                    error.errno, f"the writable {name} is not a folder, or a link is on the way", name
+                ) from error
+            os.close(fd)
+            fd = inner
+        found = os.fstat(fd)
+        if owner and found.st_uid != owner and not found.st_mode & 0o002:
+            os.fchown(fd, owner, owner)
+        if bind:
+            syscalls.mount(f"/proc/self/fd/{fd}", f"/proc/self/fd/{fd}", None, BIND)
+    finally:
+        os.close(fd)
 
 
 def _escape(path: str) -> str:
@@ -110,12 +141,14 @@ def _escape(path: str) -> str:
 def _mount_proc(root: str) -> None:
     proc = f"{root}/proc"
     os.makedirs(proc, exist_ok=True)
+    _require_folder(proc)
     syscalls.mount("proc", proc, "proc", NOSUID | NODEV | NOEXEC)
 
 
 def _mount_dev(root: str, area: str) -> None:
     dev = f"{root}/dev"
     os.makedirs(dev, exist_ok=True)
+    _require_folder(dev)
     syscalls.mount("tmpfs", dev, "tmpfs", NOSUID, "size=64k,nr_inodes=64,mode=755")
     for name in _DEVICES:
         os.close(os.open(f"{dev}/{name}", os.O_CREAT | os.O_WRONLY, 0o666))

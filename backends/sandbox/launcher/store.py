@@ -18,12 +18,14 @@ _PLACES = ("/sys/kernel", "/mnt", "/media", "/srv")
 class Store:
     """One file system in memory for each sandbox (its writable area) and for each frozen layer."""
 
-    def __init__(self, user_xattr: bool) -> None:
+    def __init__(self, user_xattr: bool, owner: int) -> None:
         """Set it up. The process has to be in a mount namespace of its own. Raises OSError.
 
         Args:
             user_xattr: as for `rootfs.assemble`.
+            owner: as for `layers.copy`.
         """
+        self._owner = owner
         self._user_xattr = user_xattr
         self.base = next(place for place in _PLACES if os.path.isdir(place))
         syscalls.mount("tmpfs", self.base, "tmpfs", NOSUID | NODEV, "size=16m,mode=755")
@@ -79,7 +81,7 @@ class Store:
         """
         layer = self._new(disk, inodes)
         try:
-            layers.copy(f"{self.path(number)}/upper", self.path(layer), self._box)
+            layers.copy(f"{self.path(number)}/upper", self.path(layer), self._box, self._owner)
         except BaseException:
             self.drop(layer)
             raise
@@ -90,7 +92,7 @@ class Store:
         layer = self._new(disk * len(numbers), inodes * len(numbers))
         try:
             folders = [f"{self.path(number)}/upper" for number in numbers]
-            layers.merge(folders, self.path(layer), self._box, self._user_xattr)
+            layers.merge(folders, self.path(layer), self._box, self._owner, self._user_xattr)
         except BaseException:
             self.drop(layer)
             raise

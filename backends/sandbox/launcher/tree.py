@@ -37,7 +37,7 @@ class TreeCopy:
             deadline: when to give up (`time.monotonic`).
         """
         self._links = links
-        self._linked: set[int] = set()
+        self._linked: set[str] = set()
         self._deadline = deadline
         self._newest_first = _lists_newest_first(links)
 
@@ -76,8 +76,8 @@ class TreeCopy:
         finally:
             os.close(here)
             os.close(there)
-            for inode in self._linked:
-                os.unlink(f"{self._links}/{inode}")
+            for key in self._linked:
+                os.unlink(f"{self._links}/{key}")
 
     def _names(self, folder: int) -> list[str]:
         if time.monotonic() > self._deadline:
@@ -92,8 +92,9 @@ class TreeCopy:
         if kind == stat.S_IFDIR:
             os.mkdir(name, 0o700, dir_fd=there)
             return _both(here, there, name)
-        if found.st_nlink > 1 and found.st_ino in self._linked:
-            self._link(found.st_ino, there, name)
+        key = f"{found.st_dev}-{found.st_ino}"  # a stack of layers has many devices
+        if found.st_nlink > 1 and key in self._linked:
+            os.link(f"{self._links}/{key}", name, dst_dir_fd=there, follow_symlinks=False)
             return None
         if kind == stat.S_IFREG:
             self._file(here, there, name)
@@ -106,12 +107,9 @@ class TreeCopy:
         else:
             raise OSError(errno.EPERM, "there is a device in it")
         if found.st_nlink > 1:
-            os.link(name, f"{self._links}/{found.st_ino}", src_dir_fd=there, follow_symlinks=False)
-            self._linked.add(found.st_ino)
+            os.link(name, f"{self._links}/{key}", src_dir_fd=there, follow_symlinks=False)
+            self._linked.add(key)
         return None
-
-    def _link(self, inode: int, there: int, name: str) -> None:
-        os.link(f"{self._links}/{inode}", name, dst_dir_fd=there, follow_symlinks=False)
 
     def _file(self, here: int, there: int, name: str) -> None:
         source = os.open(name, _FLAGS, dir_fd=here)

@@ -11,6 +11,7 @@ import ctypes
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -88,7 +89,7 @@ class Zygote:
         self._sandboxes: dict[int, Sandbox] = {}
         self._cgroups = Cgroups.find(group)
         self._owner = _enter()
-        self._store = Store(user_xattr=not self._owner)
+        self._store = Store(user_xattr=not self._owner, owner=owner)
 
     def facts(self) -> dict[str, Any]:
         """What this machine gives."""
@@ -225,6 +226,9 @@ def main() -> None:
     _forget_command_line()
     os.setsid()  # the terminal's Ctrl-C is the owner's business
     os.umask(0o022)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = birth.MOST_FILES if hard == resource.RLIM_INFINITY else min(birth.MOST_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     control = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
