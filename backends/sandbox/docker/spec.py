@@ -75,7 +75,8 @@ def _host(config: DockerConfig, folder: str) -> dict[str, Any]:
         "OomScoreAdj": 0,
         "Ulimits": [
             _ulimit("nofile", limits.open_files),
-            _ulimit("fsize", limits.disk_mb * 2**20),
+            # The file systems bound every file; the agent writes what is in all of them into one.
+            _ulimit("fsize", 2 * int(sum(config.shares().values()) * limits.disk_mb + 1) * 2**20),
             _ulimit("core", 0),
             _ulimit("memlock", 2**20),
             _ulimit("msgqueue", 2**18),
