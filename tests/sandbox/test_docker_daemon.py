@@ -91,6 +91,8 @@ class _OwnDaemon:
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
                 [
+                    "unshare",  # without a bridge, a daemon would remove that of the machine's own
+                    "--net",
                     "dockerd",
                     f"--host=unix://{self.socket}",
                     f"--data-root={self.folder}/data",
@@ -125,7 +127,7 @@ class _OwnDaemon:
 
 @pytest.fixture
 def own(dockers: DockerProvider) -> Iterator[_OwnDaemon]:
-    if os.geteuid() != 0 or shutil.which("dockerd") is None:
+    if os.geteuid() != 0 or None in (shutil.which("dockerd"), shutil.which("unshare")):
         pytest.skip("needs root and dockerd for a daemon of its own")
     mounted = mounts()
     folder = tempfile.mkdtemp(prefix="awd-", dir="/tmp")  # sockets have short names

@@ -26,6 +26,7 @@ PACKAGES = (
     "zip",
 )
 """What is installed besides the smallest system."""
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _BUILD_TIMEOUT_S = 1800.0
 _ASK_TIMEOUT_S = 30.0
 _log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ def bootstrap(root: str, packages: tuple[str, ...], mirror: str = "") -> None:
             stderr=subprocess.STDOUT,
             timeout=_BUILD_TIMEOUT_S,
             env={
-                "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "PATH": PATH,
                 "LC_ALL": "C.UTF-8",
                 **_proxies(),
             },

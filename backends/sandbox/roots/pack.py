@@ -42,7 +42,7 @@ def pack(root: str, file: IO[bytes] | None) -> str:
             for name in sorted(folders + files):
                 path = os.path.join(folder, name)
                 inside = os.path.relpath(path, root)
-                if inside == MARK:
+                if inside in (MARK, os.path.dirname(MARK)):
                     continue
                 info = archive.gettarinfo(path, inside)
                 if info is None:  # a socket
@@ -61,7 +61,11 @@ def write_mark(root: str) -> str:
     """Write a root's digest into it; gives it. Raises OSError."""
     digest = pack(root, None)
     path = os.path.join(root, MARK)
+    above = os.path.dirname(os.path.dirname(path))
+    os.makedirs(above, exist_ok=True)
+    info = os.stat(above)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as file:
         file.write(digest + "\n")
+    os.utime(above, ns=(info.st_mtime_ns, info.st_mtime_ns))  # the digest is to be the same the next time
     return digest
