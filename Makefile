@@ -40,11 +40,12 @@ sandbox: $(VENV)/.dev
 gymnasium-1.2: .venv-gymnasium-1.2/.done
 	.venv-gymnasium-1.2/bin/pytest tests/conformance -q
 
-benchmarks: $(VENV)/.dev .venv-textworld/.tried
+benchmarks: $(VENV)/.dev .venv-textworld/.tried .venv-swerex/.tried
 	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
 	$(BIN)/python benchmarks/text_world.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/world_model.py
+	AGENTWORLD_SWEREX_PYTHON=$$(test -e .venv-swerex/.done && echo $(CURDIR)/.venv-swerex/bin/python) \
 	$(BIN)/python benchmarks/sandbox.py
 
 $(VENV)/.core: pyproject.toml
@@ -84,5 +85,12 @@ $(SMOLLM2)/.done: $(VENV)/.core
 	        "Try again after: rm -r .venv-textworld"; fi
 	@touch $@
 
+# SWE-ReX, next to which sandboxes are measured.
+.venv-swerex/.tried:
+	$(PYTHON) -m venv .venv-swerex
+	if .venv-swerex/bin/pip install -q swe-rex aiohttp; then touch .venv-swerex/.done; \
+	else echo "SWE-ReX was not installed: its figures will be left out. Try again after: rm -r .venv-swerex"; fi
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld build dist *.egg-info demo-output
+	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld .venv-swerex build dist *.egg-info demo-output

@@ -1,164 +1,186 @@
-"""What a sandbox costs: one run of everything, on this machine.
+"""What a sandbox costs, next to SWE-ReX: one run of everything, on this machine.
 
-    python benchmarks/sandbox.py [--rounds 50] [--live 100]
+    python benchmarks/sandbox.py [--kinds namespace,docker] [--rounds 50] [--live 300] [--swe-rex PYTHON]
 
-Goals (namespace): command p50 below 1 ms, reset p50 at most 15 ms, fork of 50 MB at most 20 ms, 100 sandboxes a
-second, kill overhead p95 at most 10 ms, 1 MB of output below 15 ms.
+Every figure of every kind is taken right before or after those of the others, so that they share the weather. Columns:
+the kinds, SWE-ReX, and how many times better the first kind is than that. `--swe-rex` (or AGENTWORLD_SWEREX_PYTHON) is
+a Python that has it: `python3 -m venv V && V/bin/pip install swe-rex aiohttp`, then V/bin/python.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import statistics
-import time
+import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
-from agentworld_envs.backends.sandbox import Limits, NamespaceConfig, Pool, Sandbox
-from agentworld_envs.backends.sandbox.namespace import NamespaceProvider
+import sandbox_measures as measures
 
-Timing = tuple[float, float, float]
+from agentworld_envs.backends.sandbox import Limits, Provider, sandbox_config
+from agentworld_envs.interface import AgentWorldError
 
-
-def measure(action: Callable[[], object], rounds: int) -> Timing:
-    """Milliseconds: p50, p95, p99."""
-    taken = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        action()
-        taken.append((time.perf_counter() - started) * 1e3)
-    cuts = statistics.quantiles(taken, n=100, method="inclusive")
-    return cuts[49], cuts[94], cuts[98]
+LIMITS = Limits(disk_mb=128)
 
 
-def show(name: str, timing: Timing, goal: str = "") -> None:
-    print(f"{name:44} {timing[0]:8.2f} {timing[1]:8.2f} {timing[2]:8.2f}   {goal}")
+class Row(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    measure: Callable[[Provider, int], list[float]]
+    rounds: str
+    """Which of the options says how often: `many` is ten times `--rounds`, `few` a fifth of it, `live`, or a number."""
+    cut: int
+    """Percentile of the values, from 1 to 99."""
+    unit: str
+    goal: str
+    theirs: bool = True
+    """Whether SWE-ReX can do it."""
 
 
-def commands(sandbox: Sandbox, rounds: int) -> None:
-    """Single commands in a running session."""
-    show("command `echo hi`", measure(lambda: sandbox.run("echo hi"), rounds * 10), "p50 < 1")
-    show("command `/bin/ls`", measure(lambda: sandbox.run("/bin/ls"), rounds * 2))
-    show("exec `/bin/true`", measure(lambda: sandbox.exec(["/bin/true"]), rounds * 2))
-    show("ping", measure(sandbox.ping, rounds * 10))
-    show("1 MB of output", measure(lambda: sandbox.run("cat /workspace/mb"), rounds), "p50 < 15")
-    show("write 1 kB", measure(lambda: sandbox.write("/workspace/k", b"x" * 1000), rounds * 2))
-    show("read 1 MB", measure(lambda: sandbox.read("/workspace/mb"), rounds))
+ROWS = (
+    Row("command `echo hi`, p50", measures.command, "many", 50, "ms", "< 1"),
+    Row("command `echo hi`, p99", measures.command, "many", 99, "ms", ""),
+    Row("program `/bin/true` apart from the shell, p50", measures.program, "rounds", 50, "ms", "", False),
+    Row("keys `ls` into a terminal, until it is idle, p50", measures.screen, "rounds", 50, "ms", "", False),
+    Row("1 MB of output, made by a pipeline, p50", measures.output, "few", 50, "ms", ""),
+    Row("1 MB of output, from a file, p50", measures.stored, "rounds", 50, "ms", "< 15", False),
+    Row("reset: start, command, close, p50", measures.reset, "rounds", 50, "ms", "<= 15"),
+    Row("reset from a full pool, with a command, p50", measures.warm, "rounds", 50, "ms", "", False),
+    Row("resets with several threads", measures.rate, "100", 50, "/s", ">= 100"),
+    Row("past the deadline of a command, p95", measures.kill, "30", 95, "ms", "<= 10"),
+    Row("sessions that answer after that", measures.usable_after_kill, "5", 50, "of 1", "1"),
+    Row("fork of 50 MB, live: copy, command, close, p50", measures.fork_live, "few", 50, "ms", "<= 20", False),
+    Row("fork of 50 MB, frozen, p50", measures.fork_frozen, "few", 50, "ms", "<= 20", False),
+    Row("memory of each", measures.memory, "live", 50, "MiB", "<= 4"),
+    Row("2,000 commands in many at once: lost or mixed up", measures.many, "live", 50, "", "0", False),
+    Row("owner killed, 32 busy: until nothing is left, worst", measures.death, "10", 99, "ms", "< 1000", False),
+)
+"""In SWE-ReX a deployment on this machine isolates nothing; it is what it costs without a container."""
+THEIR_MOST = {"command": 50, "reset": 5, "rate": 10, "kill": 5, "memory": 10, "usable_after_kill": 3, "output": 5}
+"""It is so slow that fewer rounds have to do."""
 
 
-def overrun(sandbox: Sandbox, command: str) -> float:
-    started = time.perf_counter()
-    sandbox.run(command, 0.1)
-    return (time.perf_counter() - started - 0.1) * 1e3
+class SweRex:
+    """The other side: a process that measures when asked."""
+
+    def __init__(self, python: str) -> None:
+        worker = str(Path(__file__).with_name("swe_rex_worker.py"))
+        self._process = subprocess.Popen(
+            [python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self.version = str(self._read()["version"])
+
+    def _read(self) -> dict[str, object]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("it ended")
+        answer: dict[str, object] = json.loads(line)
+        return answer
+
+    def measure(self, name: str, rounds: int) -> list[float]:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"measure": name, "rounds": rounds}) + "\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        if "error" in answer:
+            raise RuntimeError(str(answer["error"]))
+        return [float(value) for value in answer["values"]]  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
 
 
-def kills(sandbox: Sandbox, rounds: int) -> None:
-    """Milliseconds past the deadline."""
-    cases = {
-        "sleep pipeline": "sleep 100 | cat",
-        "loop of builtins": "while :; do :; done",
-        "20 processes": "for i in $(seq 20); do sleep 100 & done; wait",
-    }
-    for name, command in cases.items():
-        taken = [overrun(sandbox, command) for _ in range(rounds)]
-        cuts = statistics.quantiles(taken, n=100, method="inclusive")
-        show(f"past the deadline: {name}", (cuts[49], cuts[94], cuts[98]), "p95 <= 10")
+def percentile(values: list[float], cut: int) -> float:
+    return statistics.quantiles(values, n=100, method="inclusive")[cut - 1] if len(values) > 1 else values[0]
 
 
-def reset(provider: NamespaceProvider) -> None:
-    sandbox = provider.start()
-    sandbox.run(":")
-    sandbox.close()
+def attempt(work: Callable[[], list[float]], cut: int) -> float | None:
+    """A figure, or nothing where this kind cannot do it."""
+    try:
+        return percentile(work(), cut)
+    except (AgentWorldError, RuntimeError, AttributeError) as error:
+        print(f"    ({str(error).splitlines()[0]})")
+        return None
 
 
-def forks(provider: NamespaceProvider, rounds: int) -> None:
-    """A layer of 50 MB in 100 files."""
-    with provider.start() as sandbox:
-        sandbox.run("for i in $(seq 100); do head -c 500000 /dev/urandom > f$i; done")
-
-        def live() -> None:
-            with sandbox.fork() as fork:
-                fork.run(":")
-
-        show("fork of 50 MB, live: copy, start, close", measure(live, rounds))
-        with sandbox.freeze() as snapshot:
-
-            def frozen() -> None:
-                with snapshot.start() as fork:
-                    fork.run(":")
-
-            show("fork of 50 MB, frozen: start, command, close", measure(frozen, rounds), "p50 <= 20")
+def shown(value: float | None, unit: str) -> str:
+    return "-".rjust(12) if value is None else f"{value:7.2f} {unit:4}"
 
 
-def scale(provider: NamespaceProvider, live: int) -> None:
-    """Many at once."""
-    cores = len(os.sched_getaffinity(0))
-    for workers in (1, cores, 2 * cores):
-        started = time.perf_counter()
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(lambda _: reset(provider), range(live)))
-        print(f"{f'reset: {workers} threads':44} {live / (time.perf_counter() - started):8.1f} /s   >= 100")
-    before = available()
-    started = time.perf_counter()
-    with ThreadPoolExecutor(cores) as pool:
-        sandboxes = list(pool.map(lambda _: provider.start(), range(live)))
-        print(f"{'started and kept':44} {live / (time.perf_counter() - started):8.1f} /s   >= 100")
-        started = time.perf_counter()
-        answers = list(pool.map(lambda job: sandboxes[job % live].run(f"echo {job}").stdout, range(live * 10)))
-        seconds = time.perf_counter() - started
-    wrong = sum(answer != f"{job}\n" for job, answer in enumerate(answers))
-    print(f"{f'{live} live, {len(answers)} commands':44} {len(answers) / seconds:8.0f} /s   {wrong} lost or mixed up")
-    print(f"{'memory each, with its shell':44} {(before - available()) / live / 2**20:8.2f} MiB")
-    started = time.perf_counter()
-    for sandbox in sandboxes:
-        sandbox.close()
-    print(f"{'closed':44} {live / (time.perf_counter() - started):8.1f} /s")
+def ratio(row: Row, ours: float | None, theirs: float | None) -> str:
+    if not ours or not theirs or row.unit not in ("ms", "/s", "MiB"):
+        return ""
+    return f"{ours / theirs if row.unit == '/s' else theirs / ours:7.1f}x"
 
 
-def available() -> int:
-    """Bytes of memory that the machine could still give."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/meminfo has no MemAvailable")
+def rounds_of(row: Row, options: argparse.Namespace) -> int:
+    named = {"many": options.rounds * 10, "rounds": options.rounds, "few": options.rounds // 5, "live": options.live}
+    return max(named.get(row.rounds) or int(row.rounds), 2)
+
+
+def providers(kinds: list[str], stack: contextlib.ExitStack) -> dict[str, Provider]:
+    """Those that work here."""
+    found = {}
+    for kind in kinds:
+        try:
+            provider = stack.enter_context(sandbox_config(kind, limits=LIMITS).build())
+            usability = provider.probe()
+        except AgentWorldError as error:
+            print(f"{kind}: left out: {error}")
+            continue
+        print(f"{kind}: {usability.why} {usability.what_to_do}")
+        if usability.usable:
+            found[kind] = provider
+    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kinds", default="namespace")
     parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--live", type=int, default=100)
-    arguments = parser.parse_args()
-    with NamespaceProvider(NamespaceConfig(limits=Limits(disk_mb=128))) as provider:
-        usability = provider.probe()
-        print(usability.why, usability.what_to_do)
-        if not usability.usable:
+    parser.add_argument("--live", type=int, default=300)
+    parser.add_argument("--swe-rex", default=os.environ.get("AGENTWORLD_SWEREX_PYTHON", ""))
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        ours = providers(options.kinds.split(","), stack)
+        if not ours:
             raise SystemExit(1)
-        load = os.getloadavg()[0]
-        print(f"{len(os.sched_getaffinity(0))} cores, load {load:.1f}; milliseconds   p50      p95      p99   goal")
-        with provider.start() as sandbox:
-            sandbox.run("head -c 1000000 /dev/zero | tr '\\0' x > mb")
-            commands(sandbox, arguments.rounds)
-            kills(sandbox, max(arguments.rounds // 2, 10))
-        show("reset: start, command, close", measure(lambda: reset(provider), arguments.rounds), "p50 <= 15")
-        with Pool(provider, 8) as pool:
-
-            def warm() -> None:
-                pool.wait_full(10)
-                started = time.perf_counter()
-                sandbox = pool.take()
-                sandbox.run(":")
-                taken.append((time.perf_counter() - started) * 1e3)
-                sandbox.close()
-
-            taken: list[float] = []
-            for _ in range(arguments.rounds):
-                warm()
-            cuts = statistics.quantiles(taken, n=100, method="inclusive")
-            show("reset from a warm pool, with a command", (cuts[49], cuts[94], cuts[98]))
-        forks(provider, arguments.rounds)
-        scale(provider, arguments.live)
+        theirs = None
+        if options.swe_rex:
+            theirs = SweRex(options.swe_rex)
+            stack.callback(theirs.close)
+            print(f"SWE-ReX {theirs.version}: LocalDeployment, which isolates nothing")
+        else:
+            print("SWE-ReX: left out; give --swe-rex a Python that has it: pip install swe-rex aiohttp")
+        cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+        print(f"{cores} cores, load {load:.1f}, {options.live} live\n")
+        print(f"{'':52}{''.join(f'{kind:>13}' for kind in ours)}  goal      {'SWE-ReX':>12}  better by")
+        for row in ROWS:
+            count = rounds_of(row, options)
+            values = [
+                attempt(lambda row=row, provider=provider, count=count: row.measure(provider, count), row.cut)  # type: ignore[misc]
+                for provider in ours.values()
+            ]
+            other = None
+            if theirs is not None and row.theirs:
+                name = row.measure.__name__
+                fewer = min(count, THEIR_MOST[name])
+                other = attempt(lambda name=name, fewer=fewer: theirs.measure(name, fewer), row.cut)  # type: ignore[misc]
+            columns = "".join(f" {shown(value, row.unit)}" for value in values)
+            print(
+                f"{row.name:52}{columns}  {row.goal:8} {shown(other, row.unit)}  {ratio(row, values[0], other)}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
