@@ -9,7 +9,15 @@ import numpy as np
 
 from agentworld_envs.domains.terminal.scenario import Level, Scenario
 
-FAMILIES: tuple[str, ...] = ("find_files", "text_processing", "permissions", "archives", "git_history", "processes")
+FAMILIES: tuple[str, ...] = (
+    "find_files",
+    "text_processing",
+    "permissions",
+    "archives",
+    "git_history",
+    "processes",
+    "scheduling",
+)
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 
 Build = Callable[[np.random.Generator, Level], Scenario]

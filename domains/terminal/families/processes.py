@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -102,8 +103,7 @@ def build(rng: np.random.Generator, level: Level) -> Scenario:
 def _workers(draw: Draw, count: int) -> list[_Worker]:
     rates = draw.some(range(2, 99), count)
     return [
-        _Worker(queue, rate, draw.between(10, 900))
-        for queue, rate in zip(draw.some(TOPICS, count), rates, strict=True)
+        _Worker(queue, rate, draw.between(10, 900)) for queue, rate in zip(draw.some(TOPICS, count), rates, strict=True)
     ]
 
 
@@ -161,7 +161,8 @@ def _scenario(
 def _intro(draw: Draw, count: int) -> str:
     return draw.pick(
         (
-            f"On this machine {count} processes of /workspace/services/worker.sh run in the background, one for each queue.",
+            f"On this machine {count} processes of /workspace/services/worker.sh run in the background, one for each "
+            "queue.",
             f"{draw.company()} runs {count} background processes here, all of /workspace/services/worker.sh.",
             f"/workspace/services/worker.sh runs {count} times in the background, each time for another queue.",
         )
@@ -181,12 +182,16 @@ def _stop(draw: Draw) -> Scenario:
     which = f"whose rate is {hit.rate}" if by_rate else f"for the queue `{hit.queue}`"
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} Stop the one {which} in such a way that it can save its state (the script says how), "
-        f"and make sure that it has ended. {_SPARE}",
+        f"{_intro(draw, len(workers))} Stop the one {which} in such a way that it can save its state (the script says "
+        f"how), and make sure that it has ended. {_SPARE}",
         {hit.queue: hit.started + "stopped\n"},
         {hit.queue: hit.state},
         [_runs(hit.queue, running=False)],
-        [_wait_all(workers), _signal(str(hit.rate) if by_rate else hit.queue, "TERM"), _wait(f"{hit.queue}.log", "stopped")],
+        [
+            _wait_all(workers),
+            _signal(str(hit.rate) if by_rate else hit.queue, "TERM"),
+            _wait(f"{hit.queue}.log", "stopped"),
+        ],
     )
 
 
@@ -196,8 +201,8 @@ def _reload(draw: Draw) -> Scenario:
     limit = hit.limit + draw.between(1, 400)
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} Set the limit in /workspace/etc/{hit.queue}.conf to {limit} and make the worker of that "
-        f"queue read its settings again, without ending it (the script says how). {_SPARE}",
+        f"{_intro(draw, len(workers))} Set the limit in /workspace/etc/{hit.queue}.conf to {limit} and make the "
+        f"worker of that queue read its settings again, without ending it (the script says how). {_SPARE}",
         {hit.queue: f"{hit.started}reloaded limit={limit}\n"},
         {},
         [_runs(hit.queue, hit.rate)],
@@ -221,19 +226,21 @@ def _which(draw: Draw) -> Scenario:
     ask = (
         "Write the sum of the rates of all running workers, as a number alone"
         if total
-        else f"Write the queues of all running workers whose rate is greater than {limit}, one per line and sorted as by "
-        "`LC_ALL=C sort`,"
+        else f"Write the queues of all running workers whose rate is greater than {limit}, one per line and sorted as "
+        "by `LC_ALL=C sort`,"
     )
     listing = "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -A 4 'worke[r]\\.sh$'"
     pipe = (
         "awk 'p == \"--rate\" { n += $0 } { p = $0 } END { print n }'"
         if total
-        else f"awk 'p == \"--queue\" {{ q = $0 }} p == \"--rate\" && $0 > {limit} {{ print q }} {{ p = $0 }}' | LC_ALL=C sort"
+        else f'awk \'p == "--queue" {{ q = $0 }} p == "--rate" && $0 > {limit} {{ print q }} {{ p = $0 }}\' | '
+        "LC_ALL=C sort"
     )
     return _scenario(
         workers,
-        f"Workers (/workspace/services/worker.sh) run in the background, each with a queue and a rate as its arguments. {ask} "
-        "to /workspace/workers.txt. A file in /workspace/etc does not mean that a worker runs. Do not disturb any of them.",
+        "Workers (/workspace/services/worker.sh) run in the background, each with a queue and a rate as its "
+        f"arguments. {ask} to /workspace/workers.txt. A file in /workspace/etc does not mean that a worker runs. Do "
+        "not disturb any of them.",
         {},
         {},
         [FileCheck(path="/workspace/workers.txt", text=answer)],
@@ -255,9 +262,9 @@ def _restart(draw: Draw) -> Scenario:
     new = hit._replace(rate=hit.rate + 100 + draw.between(1, 99))
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} Restart the worker of the queue `{hit.queue}` with the rate {new.rate} in place of "
-        f"{hit.rate}: end the old one so that it saves its state, and only after that start the new one, in the background "
-        f"and in the same form as the others. It has to go on running when you are done. {_SPARE}",
+        f"{_intro(draw, len(workers))} Restart the worker of the queue `{hit.queue}` with the rate {new.rate} in "
+        f"place of {hit.rate}: end the old one so that it saves its state, and only after that start the new one, in "
+        f"the background and in the same form as the others. It has to go on running when you are done. {_SPARE}",
         {hit.queue: f"{hit.started}stopped\n{new.started}"},
         {hit.queue: hit.state},
         [_runs(hit.queue, new.rate), _runs(hit.queue, hit.rate, running=False)],
@@ -280,8 +287,8 @@ def _stop_some(draw: Draw) -> Scenario:
     return _scenario(
         workers,
         f"{_intro(draw, len(workers))} The rate is one of their arguments. Stop all whose rate is "
-        f"{'greater' if above else 'less'} than {limit}, in such a way that they save their states, and write the number of "
-        f"workers that you stopped to /workspace/stopped.txt. {_SPARE}",
+        f"{'greater' if above else 'less'} than {limit}, in such a way that they save their states, and write the "
+        f"number of workers that you stopped to /workspace/stopped.txt. {_SPARE}",
         {worker.queue: worker.started + "stopped\n" for worker in hits},
         {worker.queue: worker.state for worker in hits},
         [
@@ -290,9 +297,9 @@ def _stop_some(draw: Draw) -> Scenario:
         ],
         [
             _wait_all(workers),
-            "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/cmdline 2> /tmp/e | grep -q 'worke[r]\\.sh$' && tr '\\0' '\\n' < "
-            f"$p/cmdline | awk 'p == \"--rate\" && {test} {{ f = 1 }} {{ p = $0 }} END {{ exit !f }}' && echo ${{p#/proc/}}; "
-            "done > /tmp/pids; wc -l < /tmp/pids > stopped.txt; kill $(cat /tmp/pids)",
+            "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/cmdline 2> /tmp/e | grep -q 'worke[r]\\.sh$' && tr '\\0' "
+            f"'\\n' < $p/cmdline | awk 'p == \"--rate\" && {test} {{ f = 1 }} {{ p = $0 }} END {{ exit !f }}' && echo "
+            f"${{p#/proc/}}; done > /tmp/pids; wc -l < /tmp/pids > stopped.txt; kill $(cat /tmp/pids)",
             "; ".join(_wait(f"{worker.queue}.log", "stopped") for worker in hits),
         ],
     )
@@ -309,16 +316,16 @@ def _by_settings(draw: Draw) -> Scenario:
     decoy = draw.between(1, 99) if lowest else draw.between(901, 999)
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} Each has a limit in its file in /workspace/etc (not every file there has a worker that "
-        f"runs). Find the running worker with the {'lowest' if lowest else 'highest'} limit and stop it in such a way that it "
-        f"saves its state. Write its queue to /workspace/stopped.txt. {_SPARE}",
+        f"{_intro(draw, len(workers))} Each has a limit in its file in /workspace/etc (not every file there has a "
+        f"worker that runs). Find the running worker with the {'lowest' if lowest else 'highest'} limit and stop it "
+        f"in such a way that it saves its state. Write its queue to /workspace/stopped.txt. {_SPARE}",
         {hit.queue: hit.started + "stopped\n"},
         {hit.queue: hit.state},
         [FileCheck(path="/workspace/stopped.txt", text=f"{hit.queue}\n"), _runs(hit.queue, running=False)],
         [
             _wait_all(workers),
-            "for f in log/*.log; do q=$(basename $f .log); echo \"$(sed -n 's/^limit = //p' etc/$q.conf) $q\"; done | sort -n | "
-            f"{'head' if lowest else 'tail'} -n 1 | cut -d' ' -f2 > stopped.txt",
+            "for f in log/*.log; do q=$(basename $f .log); echo \"$(sed -n 's/^limit = //p' etc/$q.conf) $q\"; done | "
+            f"sort -n | {'head' if lowest else 'tail'} -n 1 | cut -d' ' -f2 > stopped.txt",
             'q=$(cat stopped.txt); kill $(grep -lzx -e "[${q:0:1}]${q:1}" /proc/[0-9]*/cmdline | cut -d/ -f3)',
             _wait(f"{hit.queue}.log", "stopped"),
         ],
@@ -346,9 +353,10 @@ def _kept(draw: Draw) -> Scenario:
             checks.append(_runs(worker.queue, running=False))
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} Each of them is looked after by a process of its own. The queues {names} are given up: "
-        "stop everything that works on them for good. Every worker of these queues has to save its state, and none may be "
-        "started a second time, not even for a moment. Workers of other queues, and what looks after them, go on undisturbed.",
+        f"{_intro(draw, len(workers))} Each of them is looked after by a process of its own. The queues {names} are "
+        "given up: stop everything that works on them for good. Every worker of these queues has to save its state, "
+        "and none may be started a second time, not even for a moment. Workers of other queues, and what looks after "
+        "them, go on undisturbed.",
         {worker.queue: worker.started + "stopped\nkeeper stopped\n" for worker in hits},
         {worker.queue: worker.state for worker in hits},
         checks,
@@ -370,7 +378,7 @@ def _ordered(draw: Draw) -> Scenario:
     workers = _workers(draw, draw.between(5, 7))
     chain = draw.some(workers, draw.between(3, 4))
     rest = [worker for worker in workers if worker not in chain]
-    needs = [f"{one.queue} needs {other.queue}" for one, other in zip(chain, chain[1:], strict=False)]
+    needs = [f"{one.queue} needs {other.queue}" for one, other in pairwise(chain)]
     needs += [f"{chain[-1].queue} needs {rest[0].queue}", f"# {rest[-1].queue} needs {chain[-1].queue}"]
     if len(rest) > 2:
         needs.append(f"{rest[1].queue} needs {rest[2].queue}")
@@ -378,10 +386,10 @@ def _ordered(draw: Draw) -> Scenario:
     needed = file("\n".join(["# which queue cannot do without which other one", *draw.shuffled(needs)]) + "\n")
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} /workspace/needs.txt says which queues need which others (lines with # say nothing). The "
-        f"queue `{root.queue}` has to be taken out of service, and with it every queue that needs it, directly or through "
-        "others, but no more than these. Stop their workers so that each saves its state, one after the other: a worker may "
-        f"be stopped only when all workers that need it have ended. {_SPARE}",
+        f"{_intro(draw, len(workers))} /workspace/needs.txt says which queues need which others (lines with # say "
+        f"nothing). The queue `{root.queue}` has to be taken out of service, and with it every queue that needs it, "
+        "directly or through others, but no more than these. Stop their workers so that each saves its state, one "
+        f"after the other: a worker may be stopped only when all workers that need it have ended. {_SPARE}",
         {worker.queue: worker.started + "stopped\n" for worker in chain},
         {worker.queue: worker.state for worker in chain},
         [
@@ -419,10 +427,11 @@ def _rolling(draw: Draw) -> Scenario:
         ]
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} /workspace/rates.txt says with which rate the worker of each queue should run (lines "
-        "with # say nothing), but some run with another one. Restart exactly those, with the rate from the file and in the "
-        "same form: first end the old process so that it saves its state, then, once it has ended, start the new one in the "
-        "background. Workers whose rate is right must not be touched, and there must never be two for one queue.",
+        f"{_intro(draw, len(workers))} /workspace/rates.txt says with which rate the worker of each queue should run "
+        "(lines with # say nothing), but some run with another one. Restart exactly those, with the rate from the "
+        "file and in the same form: first end the old process so that it saves its state, then, once it has ended, "
+        "start the new one in the background. Workers whose rate is right must not be touched, and there must never "
+        "be two for one queue.",
         logs,
         {worker.queue: worker.state for worker in old},
         checks,
