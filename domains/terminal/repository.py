@@ -77,7 +77,8 @@ def scenario(
     """A task about a repository, whose working folder is looked at too.
 
     Args:
-        files: what has to lie in the working folder at the end; as at the start when not given. gone: branches that are deleted before the agent comes.
+        files: what has to lie in the working folder at the end; as at the start when not given.
+        gone: branches that are deleted before the agent comes.
     """
     lie = dict(history.head().files if files is None else files)
     return Scenario(

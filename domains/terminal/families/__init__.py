@@ -23,6 +23,8 @@ FAMILIES: tuple[str, ...] = (
     "config_repair",
     "shell_scripts",
     "encodings",
+    "processes",
+    "scheduling",
 )
 """Names of the families, which are the names of the modules here. Their order decides the order of tasks: append."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from agentworld_envs.domains.terminal.checks import Check, FileCheck
 from agentworld_envs.domains.terminal.draw import LOGINS, TOPICS, Draw
-from agentworld_envs.domains.terminal.history import MAIN, VERBS, History, begin, grow, lines, text, tree_hash
+from agentworld_envs.domains.terminal.history import MAIN, VERBS, begin, grow, lines, text, tree_hash
 from agentworld_envs.domains.terminal.repository import at, git, grown, log, purged, scenario, without
 from agentworld_envs.domains.terminal.scenario import Level, Scenario
 
