@@ -279,7 +279,11 @@ class Sandbox(abc.ABC):
         """End the sandbox and keep its files, in constant time, e.g. for a verdict. Raises as `snapshot` does."""
 
     def fork(self) -> Sandbox:
-        """A second sandbox with the same files. Processes and shell variables are not copied. Raises SandboxError."""
+        """A second sandbox with the same files. Processes are not copied, and the shell only by `restore_shell`.
+
+        Raises:
+            SandboxError: as for `snapshot`.
+        """
         with self.snapshot() as snapshot:
             return snapshot.start()
 

@@ -12,7 +12,7 @@ from agentworld_envs.backends.sandbox.config import (
 from agentworld_envs.backends.sandbox.leases import sweep
 from agentworld_envs.backends.sandbox.machines import SharedMachines
 from agentworld_envs.backends.sandbox.pool import Pool
-from agentworld_envs.interface.sandbox import Bound, CommandResult, Provider, Sandbox, Snapshot, Usability
+from agentworld_envs.interface.sandbox import Bound, CommandResult, Process, Provider, Sandbox, Snapshot, Usability
 
 __all__ = [
     "Bound",
@@ -22,6 +22,7 @@ __all__ = [
     "LocalConfig",
     "NamespaceConfig",
     "Pool",
+    "Process",
     "Provider",
     "Sandbox",
     "SandboxConfig",

@@ -85,6 +85,20 @@ def test_nonsense_about_a_command(lie: dict[str, Any]) -> None:
         sandbox.exec(["true"])
 
 
+@pytest.mark.parametrize("lie", [b"1 2 999\nx", b"1 2 -5\nx", b"1 2\n", b"x y z\n", b"1 2 3 4\nabc", b"\n"])
+def test_nonsense_about_processes(lie: bytes) -> None:
+    with _answered_with({}, lie) as sandbox, pytest.raises(SandboxDead, match="nonsense"):
+        sandbox.processes()
+
+
+def test_strange_things_about_processes_and_folders() -> None:
+    with _answered_with({}, b"1 2 3\n\xff\0\n5 6 0\n") as sandbox:
+        assert [process.args for process in sandbox.processes()] == [("\\xff", "\n"), ("",)]
+    honest = {"code": 0, "lengths": [0, 0, 0, 0], "left_out": [0, 0], "stopped": "", "seconds": 0}
+    with _answered_with({**honest, "cwd": "/\ud800"}) as sandbox:
+        assert sandbox.run(":").cwd == "/\\ud800"
+
+
 def test_answers_are_not_larger_than_what_was_asked_for() -> None:
     with _answered_with({}, bytes(2**20)) as sandbox, pytest.raises(SandboxDead, match="length"):
         sandbox.ping()

@@ -62,8 +62,8 @@ def _sleeps_for_input(pid: int, device: int, by_key: bool) -> bool:
     try:
         with open(f"/proc/{pid}/syscall", "rb", buffering=0) as file:
             call = file.read(256).split()
-    except OSError:  # some machines tell nobody; then any sleep has to do
-        return True
+    except OSError:  # some machines tell nobody; then any sleep has to do where single keys are asked for
+        return by_key
     if call[:1] == [_READ]:
         try:
             return os.stat(f"/proc/{pid}/fd/{int(call[1], 16)}").st_rdev == device

@@ -26,7 +26,7 @@ _EVERY_S = 0.02
 _IDLE_S = 0.1
 """While only background processes run; a machine may have hundreds of such sandboxes."""
 _QUIET_WITHIN_S = 3.0
-_LOOK_AGAIN_S = 0.001
+_LOOK_AGAIN_S = 0.0003
 
 
 class Guard:
