@@ -13,8 +13,8 @@ from agentworld_envs.backends.sandbox.launcher import seccomp
 
 _GUEST = "/run/agentworld/guest"
 _DOOR = "/run/agentworld/door"
-SOCKET = "s"
-"""Name of the socket in the folder that is shared with the container."""
+DOOR, SOCKET, HOSTS = "door", "s", "hosts"
+"""What lies in a folder for one container: the folder that it sees, the socket in that, and its list of host names."""
 _AGENT_MB = 32
 """What the agent itself needs, and what passes through it."""
 
@@ -31,7 +31,7 @@ def settings(config: DockerConfig, folder: str, labels: dict[str, str]) -> dict[
 
     Args:
         config: what is wanted.
-        folder: where the agent finds the host's socket.
+        folder: of this container's `Door`.
         labels: whose it is.
     """
     return {
@@ -43,7 +43,7 @@ def settings(config: DockerConfig, folder: str, labels: dict[str, str]) -> dict[
         "WorkingDir": "/",
         "Hostname": config.hostname,
         "Labels": labels,
-        "NetworkDisabled": True,
+        "NetworkDisabled": True,  # also keeps the host's name servers out of it
         "AttachStdin": False,
         "AttachStdout": False,
         "AttachStderr": False,
@@ -81,7 +81,11 @@ def _host(config: DockerConfig, folder: str) -> dict[str, Any]:
             _ulimit("msgqueue", 2**18),
         ],
         "Tmpfs": {name: _tmpfs(config, name, share) for name, share in DOCKER_WRITABLE.items()},
-        "Mounts": [_bind(os.path.dirname(os.path.abspath(guest.__file__)), _GUEST), _bind(folder, _DOOR)],
+        "Mounts": [
+            _bind(os.path.dirname(os.path.abspath(guest.__file__)), _GUEST),
+            _bind(f"{folder}/{DOOR}", _DOOR),
+            _bind(f"{folder}/{HOSTS}", "/etc/hosts"),
+        ],
     }
     host["Tmpfs"]["/dev/shm"] = _tmpfs(config, "/dev/shm", DOCKER_SHM)
     if limits.cpus:
