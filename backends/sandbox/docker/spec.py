@@ -15,6 +15,8 @@ _GUEST = "/run/agentworld/guest"
 _DOOR = "/run/agentworld/door"
 DOOR, SOCKET, HOSTS = "door", "s", "hosts"
 """What lies in a folder for one container: the folder that it sees, the socket in that, and its list of host names."""
+_RECORD = 2**12
+"""Bytes beyond its contents that a saved file may take on average."""
 _AGENT_MB = 32
 """What the agent itself needs, and what passes through it."""
 
@@ -24,6 +26,12 @@ def total_memory(config: DockerConfig) -> int:
     limits = config.limits
     files = sum(DOCKER_WRITABLE.values()) + DOCKER_SHM
     return int((limits.memory_mb + files * limits.disk_mb + _AGENT_MB) * 2**20)
+
+
+def largest_save(config: DockerConfig) -> int:
+    """Bytes that all files together may take when they are saved. The agent may write a file of this size."""
+    limits = config.limits
+    return int(sum(DOCKER_WRITABLE.values()) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
 
 
 def settings(config: DockerConfig, folder: str, labels: dict[str, str]) -> dict[str, Any]:
@@ -75,7 +83,7 @@ def _host(config: DockerConfig, folder: str) -> dict[str, Any]:
         "OomScoreAdj": 0,
         "Ulimits": [
             _ulimit("nofile", limits.open_files),
-            _ulimit("fsize", limits.disk_mb * 2**20),
+            {**_ulimit("fsize", limits.disk_mb * 2**20), "Hard": largest_save(config)},
             _ulimit("core", 0),
             _ulimit("memlock", 2**20),
             _ulimit("msgqueue", 2**18),
