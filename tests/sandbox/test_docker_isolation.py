@@ -41,6 +41,15 @@ def test_no_network_but_loopback(container: DockerSandbox) -> None:
         assert container.exec(["python3", "-c", code]).stdout.split() == ["111", "101", "101"]
 
 
+def test_its_own_name_and_no_other_is_known(container: DockerSandbox) -> None:
+    assert container.run("getent hosts sandbox").stdout.split()[0] == "127.0.1.1"
+    assert container.run("cat /etc/resolv.conf 2>/dev/null").stdout == ""
+    serve = (
+        "import socket as s; l = s.create_server(('localhost', 0)); s.create_connection(l.getsockname()); print('ok')"
+    )
+    assert container.exec(["python3", "-c", serve]).stdout == "ok\n"
+
+
 def test_nobody_answers_at_the_door(container: DockerSandbox) -> None:
     """The socket that the agent came through is gone, and so is what it lay in."""
     assert container.run("ls -A /run/agentworld/door").stdout == ""

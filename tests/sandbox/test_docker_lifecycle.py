@@ -31,7 +31,7 @@ from agentworld_envs.backends.sandbox.docker.owner import LEASE, Lease, new_fold
 from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
 from agentworld_envs.backends.sandbox.docker.removal import sweep
 from agentworld_envs.backends.sandbox.docker.sandbox import DockerSandbox
-from agentworld_envs.backends.sandbox.docker.spec import settings
+from agentworld_envs.backends.sandbox.docker.spec import DOOR, HOSTS, settings
 from agentworld_envs.interface import SandboxDead, SandboxError
 
 
@@ -142,6 +142,8 @@ def test_a_sweep_removes_what_the_dead_left_and_nothing_else(
         "unseen": me._replace(space=1, owner=me.owner._replace(pid=2**22 - 1)),
         "mine": me._replace(key="0" * 12),
     }
+    (tmp_path / DOOR).mkdir()
+    (tmp_path / HOSTS).touch()
     made = {}
     try:
         for what, lease in leases.items():

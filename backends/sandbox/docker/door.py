@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from agentworld_envs.backends.sandbox.docker.owner import Lease, new_folder
-from agentworld_envs.backends.sandbox.docker.spec import SOCKET
+from agentworld_envs.backends.sandbox.docker.spec import DOOR, HOSTS, SOCKET
 from agentworld_envs.interface import SandboxError
 
 _LOOK_S = 1.0
@@ -20,25 +20,28 @@ _LOOK_S = 1.0
 class Door:
     """A folder with a listening socket. Only the container that it is given to can reach it."""
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease, hostname: str) -> None:
         """Open it. Raises SandboxError when this machine cannot."""
         try:
-            self._outer = new_folder(lease)
+            self.folder = new_folder(lease)
         except OSError as error:
             raise SandboxError(f"The sandbox cannot be started, no temporary folder can be made: {error}") from error
-        self.folder = os.path.join(self._outer, "door")
-        """What the container is to see."""
+        seen = os.path.join(self.folder, DOOR)
         self._listener = socket.socket(socket.AF_UNIX)
         try:
-            os.mkdir(self.folder)
-            os.chmod(self.folder, 0o755)  # the outer folder keeps this machine's other users out
-            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+            os.mkdir(seen)
+            os.chmod(seen, 0o755)  # the outer folder keeps this machine's other users out
+            handle = os.open(seen, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 self._listener.bind(f"/proc/self/fd/{handle}/{SOCKET}")  # its own path may be too long for a socket
             finally:
                 os.close(handle)
-            os.chmod(os.path.join(self.folder, SOCKET), 0o666)
+            os.chmod(os.path.join(seen, SOCKET), 0o666)
             self._listener.listen(2)
+            hosts = os.path.join(self.folder, HOSTS)
+            with open(hosts, "w") as file:
+                file.write(f"127.0.0.1 localhost\n::1 localhost\n127.0.1.1 {hostname}\n")
+            os.chmod(hosts, 0o644)
         except OSError as error:
             self.close()
             raise SandboxError(f"The sandbox cannot be started, no socket can be made: {error}") from error
@@ -72,7 +75,7 @@ class Door:
     def close(self) -> None:
         """Remove it. Whoever knocks now finds nobody."""
         self._listener.close()
-        shutil.rmtree(self._outer, ignore_errors=True)  # what is left is removed by the next sweep
+        shutil.rmtree(self.folder, ignore_errors=True)  # what is left is removed by the next sweep
 
     def __enter__(self) -> Self:
         return self

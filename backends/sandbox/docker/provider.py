@@ -120,7 +120,7 @@ class DockerProvider(Provider):
         works = self._begun()
         name = f"{self.lease.name}-{next(self._numbers)}"
         try:
-            with self._at_a_time, Door(self.lease) as door:
+            with self._at_a_time, Door(self.lease, self.config.hostname) as door:
                 container = self.daemon.create(name, settings(self.config, door.folder, self.lease.labels()))
                 self.daemon.start(container)
                 stream = door.wait(START_TIMEOUT_S, lambda: self._runs(container))

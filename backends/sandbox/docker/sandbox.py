@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.docker.layer import Layer
+from agentworld_envs.backends.sandbox.docker.spec import largest_save
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.interface import SandboxDead, SandboxError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 _STILL_TIMEOUT_S = 15.0
 _COPY_TIMEOUT_S = 60.0
-_RECORD = 2**12
-"""Bytes beyond its contents that a saved file may take on average."""
 
 
 class DockerSandbox(GuestSandbox):
@@ -67,10 +66,8 @@ class DockerSandbox(GuestSandbox):
 
     def _save(self) -> DockerSnapshot:
         """Copy all writable folders. Nothing may run meanwhile."""
-        shares = self._provider.config.shares()
-        folders = list(shares)
-        limits = self._settings.limits
-        most = int(sum(shares.values()) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
+        folders = list(self._provider.config.shares())
+        most = largest_save(self._provider.config)
         try:
             layer = Layer()
             try:

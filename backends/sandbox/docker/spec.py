@@ -13,8 +13,10 @@ from agentworld_envs.backends.sandbox.launcher import seccomp
 
 _GUEST = "/run/agentworld/guest"
 _DOOR = "/run/agentworld/door"
-SOCKET = "s"
-"""Name of the socket in the folder that is shared with the container."""
+DOOR, SOCKET, HOSTS = "door", "s", "hosts"
+"""What lies in a folder for one container: the folder that it sees, the socket in that, and its list of host names."""
+_RECORD = 2**12
+"""Bytes beyond its contents that a saved file may take on average."""
 _AGENT_MB = 32
 """What the agent itself needs, and what passes through it."""
 
@@ -26,12 +28,18 @@ def total_memory(config: DockerConfig) -> int:
     return int((limits.memory_mb + files * limits.disk_mb + _AGENT_MB) * 2**20)
 
 
+def largest_save(config: DockerConfig) -> int:
+    """Bytes that all files together may take when they are saved. The agent may write a file of this size."""
+    limits = config.limits
+    return int(sum(config.shares().values()) * (limits.disk_mb * 2**20 + limits.inodes * _RECORD))
+
+
 def settings(config: DockerConfig, folder: str, labels: dict[str, str]) -> dict[str, Any]:
     """The body of the request that makes a container.
 
     Args:
         config: what is wanted.
-        folder: where the agent finds the host's socket.
+        folder: of this container's `Door`.
         labels: whose it is.
     """
     return {
@@ -43,7 +51,7 @@ def settings(config: DockerConfig, folder: str, labels: dict[str, str]) -> dict[
         "WorkingDir": "/",
         "Hostname": config.hostname,
         "Labels": labels,
-        "NetworkDisabled": True,
+        "NetworkDisabled": True,  # also keeps the host's name servers out of it
         "AttachStdin": False,
         "AttachStdout": False,
         "AttachStderr": False,
@@ -75,14 +83,17 @@ def _host(config: DockerConfig, folder: str) -> dict[str, Any]:
         "OomScoreAdj": 0,
         "Ulimits": [
             _ulimit("nofile", limits.open_files),
-            # The file systems bound every file; the agent writes what is in all of them into one.
-            _ulimit("fsize", 2 * int(sum(config.shares().values()) * limits.disk_mb + 1) * 2**20),
+            {**_ulimit("fsize", limits.disk_mb * 2**20), "Hard": largest_save(config)},
             _ulimit("core", 0),
             _ulimit("memlock", 2**20),
             _ulimit("msgqueue", 2**18),
         ],
         "Tmpfs": {name: _tmpfs(config, name, share) for name, share in config.shares().items()},
-        "Mounts": [_bind(os.path.dirname(os.path.abspath(guest.__file__)), _GUEST), _bind(folder, _DOOR)],
+        "Mounts": [
+            _bind(os.path.dirname(os.path.abspath(guest.__file__)), _GUEST),
+            _bind(f"{folder}/{DOOR}", _DOOR),
+            _bind(f"{folder}/{HOSTS}", "/etc/hosts"),
+        ],
     }
     host["Tmpfs"]["/dev/shm"] = _tmpfs(config, "/dev/shm", DOCKER_SHM)
     if limits.cpus:
