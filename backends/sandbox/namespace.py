@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import sys
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from agentworld_envs.backends.sandbox import leases
 from agentworld_envs.backends.sandbox.bounds import namespace_bounds, why_unusable
@@ -16,8 +18,9 @@ from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.backends.sandbox.roots import digest
 from agentworld_envs.backends.sandbox.zygote import Layers, Zygote
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
-from agentworld_envs.interface.sandbox import Bound, Provider, Snapshot, Usability
+from agentworld_envs.interface.sandbox import Bound, Provider, Sandbox, Snapshot, Usability
 
+_Made = TypeVar("_Made")
 _STILL_TIMEOUT_S = 15.0
 _MOST_LAYERS = 24
 """Deeper stacks are flattened: every lookup of a file that is not there asks each layer."""
@@ -44,20 +47,31 @@ class NamespaceSandbox(GuestSandbox):
 
     def snapshot(self) -> NamespaceSnapshot:
         limits = self._provider.config.limits
-        layer: int | None = None
+        zygote = self._provider.zygote
+        layer = self._while_still(lambda: zygote.copy(self._number, limits.disk_mb * 2**20, limits.inodes), zygote.drop)
+        return NamespaceSnapshot(self._provider, [layer, *self._layers])
+
+    def fork(self) -> Sandbox:
+        if len(self._layers) >= _MOST_LAYERS:
+            return super().fork()
+        return self._provider.fork(self)
+
+    def _while_still(self, work: Callable[[], _Made], undo: Callable[[_Made], object]) -> _Made:
+        """Hold all processes still for some work, which is undone when one of them went on nevertheless."""
+        made: _Made | None = None
         still = False
         try:
             if self._ask(Kind.FREEZE, {}, timeout_s=_STILL_TIMEOUT_S).header.get("quiet"):
-                layer = self._provider.zygote.copy(self._number, limits.disk_mb * 2**20, limits.inodes)
+                made = work()
         finally:
             try:
                 still = self._thaw()
             finally:
-                if layer is not None and not still:
-                    self._provider.zygote.drop(layer)
-        if layer is None or not still:
+                if made is not None and not still:
+                    undo(made)
+        if made is None or not still:
             raise SandboxError("Its processes do not stay at rest, so that its files cannot be copied; use freeze.")
-        return NamespaceSnapshot(self._provider, [layer, *self._layers])
+        return made
 
     def _thaw(self) -> bool:
         """Let it go on; gives whether nothing in it ran since it was held."""
@@ -166,8 +180,33 @@ class NamespaceProvider(Provider):
 
     def start_on(self, layers: list[int]) -> NamespaceSandbox:
         """A new sandbox on frozen layers, the newest first. Raises SandboxError."""
+        zygote = self.zygote
+        self.layers.take(layers)
+        try:
+            number, stream = zygote.start(self._spec(layers))
+        except BaseException:
+            self.layers.give(layers)
+            raise
+        return self._opened(number, stream, layers)
+
+    def fork(self, origin: NamespaceSandbox) -> NamespaceSandbox:
+        """A new sandbox with the files of another one, started while they are copied. Raises SandboxError."""
+        zygote = self.zygote
+        spec = self._spec(origin._layers)
+
+        def undo(made: tuple[int, socket.socket, int]) -> None:
+            made[1].close()
+            zygote.end(made[0], keep=False)
+            zygote.drop(made[2])
+
+        number, stream, layer = origin._while_still(lambda: zygote.fork(origin._number, spec), undo)
+        layers = [layer, *origin._layers]
+        self.layers.take(layers)
+        return self._opened(number, stream, layers)
+
+    def _spec(self, layers: list[int]) -> dict[str, Any]:
         limits = self.config.limits
-        spec = {
+        return {
             "rootfs": self.config.rootfs,
             "layers": layers,
             "writable": list(self.config.writable),
@@ -181,13 +220,8 @@ class NamespaceProvider(Provider):
             "cpus": limits.cpus,
             "open_files": limits.open_files,
         }
-        zygote = self.zygote
-        self.layers.take(layers)
-        try:
-            number, stream = zygote.start(spec)
-        except BaseException:
-            self.layers.give(layers)
-            raise
+
+    def _opened(self, number: int, stream: socket.socket, layers: list[int]) -> NamespaceSandbox:
         sandbox = NamespaceSandbox(self, number, Connection(stream), layers)
         with self._lock:
             self._living.add(sandbox)

@@ -116,6 +116,23 @@ class Zygote:
 
     def start(self, spec: dict[str, Any]) -> tuple[int, socket.socket]:
         """Ask for a sandbox; gives its number and the stream to its agent. Raises SandboxError."""
+        number, stream, _ = self._new({"do": "start", "spec": spec})
+        return number, stream
+
+    def fork(self, origin: int, spec: dict[str, Any]) -> tuple[int, socket.socket, int]:
+        """Ask for a sandbox on a copy of what another one wrote. That one has to be held still.
+
+        Args:
+            origin: the number of the other one.
+            spec: of the new one; its layers are those of the other one.
+
+        Returns:
+            Its number, the stream to its agent, and the number of the layer with the copy.
+        """
+        number, stream, answer = self._new({"do": "fork", "from": origin, "spec": spec})
+        return number, stream, int(answer["layer"])
+
+    def _new(self, request: dict[str, Any]) -> tuple[int, socket.socket, dict[str, Any]]:
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
@@ -123,11 +140,11 @@ class Zygote:
         number = next(self._numbers)
         with theirs:
             try:
-                self._ask({"do": "start", "id": number, "spec": spec}, theirs.fileno())
+                answer = self._ask({**request, "id": number}, theirs.fileno())
             except BaseException:
                 ours.close()
                 raise
-        return number, ours
+        return number, ours, answer
 
     def end(self, number: int, keep: bool) -> int | None:
         """End a sandbox and wait for that; gives the number of its layer when it is to be kept."""

@@ -121,6 +121,11 @@ def test_a_link_on_the_way_to_a_writable_folder(tmp_path: Path) -> None:
             snapshot = sandbox.freeze()
         with snapshot, pytest.raises(SandboxError, match="link is on the way"):
             snapshot.start()
+        with provider.start() as sandbox:
+            sandbox.run("mv a b && ln -s / a")
+            with pytest.raises(SandboxError, match="link is on the way"):
+                sandbox.fork()
+            assert not provider.layers._users
         with provider.start() as other:
             assert other.run("touch /workspace/a/etc/x /tmp/x").exit_code == 0
             assert other.run("touch /etc/x").exit_code != 0
@@ -167,6 +172,21 @@ def test_the_owner_dies_while_a_copy_is_made(namespaces: NamespaceProvider) -> N
         assert time.monotonic() - started < SLOW
         time.sleep(0.01)
     owner.stdout.close()
+
+
+def test_a_fork_whose_copy_fails_leaves_nothing(namespaces: NamespaceProvider, sandbox: NamespaceSandbox) -> None:
+    """It was being started already."""
+    sandbox.run("head -c 1000000 /dev/zero > f; sleep 1000 &")
+    before = descendants(namespaces.zygote.process_id)
+    for _ in range(3):
+        with pytest.raises(SandboxError, match="No space"):
+            namespaces.zygote.fork(sandbox._number, {**namespaces._spec([]), "disk": 2**16})
+    end = time.monotonic() + SLOW
+    while descendants(namespaces.zygote.process_id) - before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert descendants(namespaces.zygote.process_id) == before
+    with sandbox.fork() as fork:
+        assert fork.run("stat -c %s f").stdout == "1000000\n"
 
 
 def test_deep_folders_are_copied(sandbox: NamespaceSandbox) -> None:

@@ -161,7 +161,7 @@ def test_an_interrupted_request_does_not_mix_up_answers() -> None:
         with pytest.raises(KeyboardInterrupt):
             first.snapshot()
         for _ in range(2):
-            with pytest.raises(SandboxError, match="interrupted"):
+            with pytest.raises(SandboxError, match=r"interrupted|ended"):  # it ends with all others about now
                 second.snapshot()
             with pytest.raises(SandboxError, match="interrupted"):
                 provider.start()

@@ -16,6 +16,7 @@ from agentworld_envs.backends.sandbox.launcher.tree import TreeCopy
 def _copy(source: Path, target: Path, seconds: float = 60.0) -> None:
     links = target.parent / "links"
     links.mkdir(exist_ok=True)
+    target.mkdir()
     TreeCopy(str(links), time.monotonic() + seconds).copy(str(source), str(target))
     links.rmdir()
 

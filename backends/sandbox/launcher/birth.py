@@ -36,9 +36,21 @@ class Plan:
     """All that a child needs to know. It is forked, so nothing has to be passed in words."""
 
     def __init__(
-        self, spec: Spec, area: str, lowers: list[str], owner: int, cgroups: Cgroups | None, group: str
+        self,
+        spec: Spec,
+        area: str,
+        lowers: list[str],
+        owner: int,
+        cgroups: Cgroups | None,
+        group: str,
+        after: tuple[int, int] | None = None,
     ) -> None:
-        """See `rootfs.assemble` and `confine` for the arguments."""
+        """See `rootfs.assemble` and `confine` for the arguments.
+
+        `after`: a pipe. Something is written to it once the layers are complete; when it is closed without, they are
+        not, and there is no sandbox.
+        """
+        self.after = after
         self.spec = spec
         self.area = area
         self.lowers = lowers
@@ -74,6 +86,8 @@ def _first(plan: Plan, stream: int, told: int) -> NoReturn:
     """Make the namespaces, fork the process that becomes the first of them, tell its pid, end."""
     try:
         syscalls.die_with_parent()
+        if plan.after is not None:
+            os.close(plan.after[1])
         if plan.cgroups is not None:
             plan.cgroups.join(plan.group)
         myself = os.pidfd_open(os.getpid())
@@ -99,6 +113,8 @@ def _second(plan: Plan, stream: int, parent: int) -> NoReturn:
         syscalls.die_with_parent()
         text = agent.text_file()
         kills = plan.cgroups.open_kills(plan.group) if plan.cgroups is not None else None
+        if plan.after is not None and not os.read(plan.after[0], 1):
+            raise OSError(5, "a layer could not be copied")
         rootfs.assemble(plan.area, plan.lowers, plan.spec, plan.owner, user_xattr=not plan.owner)
         confine(plan.spec, plan.owner, counted=plan.cgroups is not None)
         _keep_only(stream, text, kills)

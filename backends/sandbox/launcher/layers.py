@@ -27,23 +27,23 @@ _NEW = "/new"
 _VIEW = "/view"
 
 
-def copy(source: str, target: str, box: str, owner: int) -> None:
-    """Copy a folder with owners, times, links, attributes and marks.
+def copy(source: str, target: str, box: str, owner: int) -> Working:
+    """Begin to copy a folder with owners, times, links, attributes and marks.
 
     Args:
         source: the folder.
-        target: the folder in which `upper`, the copy, is made.
+        target: the folder that has the empty folder `upper`, in which the copy is made.
         box: an empty folder to build the child's root on.
         owner: pidfd of the one for whom this is done; it is given up when that one is gone.
 
     Raises:
-        OSError: it cannot be copied, e.g. because it changes meanwhile or there is no room.
+        OSError: no child can be made.
     """
-    _contained([source], target, box, owner, lambda layers: _copy(layers[0]))
+    return Working([source], target, box, owner, lambda layers: _copy(layers[0]))
 
 
-def merge(sources: list[str], target: str, box: str, owner: int, user_xattr: bool) -> None:
-    """Make one layer that looks like many stacked ones.
+def merge(sources: list[str], target: str, box: str, owner: int, user_xattr: bool) -> Working:
+    """Begin to make one layer that looks like many stacked ones.
 
     The kernel merges them in a view of its own. That view forgets which files of the root file system below they
     hide, so the marks are made again.
@@ -56,35 +56,53 @@ def merge(sources: list[str], target: str, box: str, owner: int, user_xattr: boo
         user_xattr: as for `rootfs.assemble`.
 
     Raises:
-        OSError: it cannot be done, e.g. because they hold too much together.
+        OSError: as for `copy`.
     """
-    _contained(sources, target, box, owner, lambda layers: _merge(layers, user_xattr))
+    return Working(sources, target, box, owner, lambda layers: _merge(layers, user_xattr))
 
 
-def _contained(sources: list[str], target: str, box: str, owner: int, work: Callable[[list[str]], None]) -> None:
-    """Do something in a child that sees nothing but what it needs. Raises OSError."""
-    told, tell = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(told)
-        _in_child(sources, target, box, work, tell)
-    os.close(tell)
-    fd = os.pidfd_open(child)
-    try:
-        waiting = select.poll()
-        for one in (fd, owner):
-            waiting.register(one, select.POLLIN)
-        late = fd not in dict(waiting.poll(_CHILD_TIMEOUT_MS))
-        if late:
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        os.set_blocking(told, False)
-        number, _, text = _read(told).partition(":")
-    finally:
-        os.close(fd)
-        os.close(told)
-    if late or status != 0:
-        raise OSError(int(number or 5), text or "the copy of a layer did not end")
+class Working:
+    """A child that makes a layer and sees nothing but what it needs for that."""
+
+    def __init__(
+        self, sources: list[str], target: str, box: str, owner: int, work: Callable[[list[str]], None]
+    ) -> None:
+        """Start it. `wait` has to be called. Raises OSError."""
+        self._owner = owner
+        self._told, tell = os.pipe()
+        try:
+            self._child = os.fork()
+            if self._child == 0:
+                os.close(self._told)
+                _in_child(sources, target, box, work, tell)
+        except BaseException:
+            os.close(self._told)
+            raise
+        finally:
+            os.close(tell)
+
+    def wait(self) -> None:
+        """Wait for the layer.
+
+        Raises:
+            OSError: it cannot be made, e.g. because it changes meanwhile or there is no room, or the owner is gone.
+        """
+        fd = os.pidfd_open(self._child)
+        try:
+            waiting = select.poll()
+            for one in (fd, self._owner):
+                waiting.register(one, select.POLLIN)
+            late = fd not in dict(waiting.poll(_CHILD_TIMEOUT_MS))
+            if late:
+                os.kill(self._child, signal.SIGKILL)
+            _, status = os.waitpid(self._child, 0)
+            os.set_blocking(self._told, False)
+            number, _, text = _read(self._told).partition(":")
+        finally:
+            os.close(fd)
+            os.close(self._told)
+        if late or status != 0:
+            raise OSError(int(number or 5), text or "the copy of a layer did not end")
 
 
 def _read(fd: int) -> str:

@@ -73,26 +73,46 @@ class Store:
             self._skeletons[key] = folder
         return self._skeletons[key]
 
-    def copy(self, number: int, disk: int, inodes: int) -> int:
-        """A new layer with what an area holds now. Deletions and everything about the files are kept.
+    def begin_copy(self, number: int, disk: int, inodes: int) -> tuple[int, layers.Working]:
+        """Begin a new layer with what an area holds now. Deletions and everything about the files are kept.
+
+        Returns:
+            Its number, and what has to be waited for. When that fails, the layer has to be dropped.
 
         Raises:
-            OSError: it could not be copied; nothing is left of it.
+            OSError: it could not even begin; nothing is left of it.
         """
-        layer = self._new(disk, inodes)
+        layer = self._new_layer(disk, inodes)
         try:
-            layers.copy(f"{self.path(number)}/upper", self.path(layer), self._box, self._owner)
+            return layer, layers.copy(f"{self.path(number)}/upper", self.path(layer), self._box, self._owner)
         except BaseException:
             self.drop(layer)
             raise
-        return layer
+
+    def copy(self, number: int, disk: int, inodes: int) -> int:
+        """The same, and wait for it. Raises OSError when it could not be copied; nothing is left of it."""
+        layer, working = self.begin_copy(number, disk, inodes)
+        return self._finished(layer, working)
 
     def flatten(self, numbers: list[int], disk: int, inodes: int) -> int:
         """One layer in place of many, the newest first. It may be as large as all of them. Raises as `copy` does."""
-        layer = self._new(disk * len(numbers), inodes * len(numbers))
+        layer = self._new_layer(disk * len(numbers), inodes * len(numbers))
         try:
             folders = [f"{self.path(number)}/upper" for number in numbers]
-            layers.merge(folders, self.path(layer), self._box, self._owner, self._user_xattr)
+            working = layers.merge(folders, self.path(layer), self._box, self._owner, self._user_xattr)
+        except BaseException:
+            self.drop(layer)
+            raise
+        return self._finished(layer, working)
+
+    def _new_layer(self, disk: int, inodes: int) -> int:
+        layer = self._new(disk, inodes)
+        os.mkdir(f"{self.path(layer)}/upper")
+        return layer
+
+    def _finished(self, layer: int, working: layers.Working) -> int:
+        try:
+            working.wait()
         except BaseException:
             self.drop(layer)
             raise

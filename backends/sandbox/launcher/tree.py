@@ -48,12 +48,11 @@ class TreeCopy:
 
         Args:
             source: an existing folder.
-            target: a folder that does not exist.
+            target: an empty folder.
 
         Raises:
             OSError: it changes meanwhile, has devices in it, does not fit, or takes too long.
         """
-        os.mkdir(target)
         here = os.open(source, _FLAGS | os.O_DIRECTORY)
         there = os.open(target, _FLAGS | os.O_DIRECTORY)
         try:

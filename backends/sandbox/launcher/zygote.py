@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import array
 import contextlib
-import ctypes
 import gc
 import json
 import os
@@ -17,15 +16,13 @@ import signal
 import socket
 from typing import Any
 
-from agentworld_envs.backends.sandbox.launcher import birth, rootfs, seccomp, syscalls
+from agentworld_envs.backends.sandbox.launcher import birth, entry, rootfs, seccomp, syscalls
 from agentworld_envs.backends.sandbox.launcher.cgroups import Cgroups
 from agentworld_envs.backends.sandbox.launcher.spec import from_json
 from agentworld_envs.backends.sandbox.launcher.store import Store
 
 MAX_MESSAGE = 2**17
 _KILL_WITHIN_MS = 10_000
-_OWNER = 0x7FFF0000
-"""Host user of sandboxes that root starts: nobody's, above all that are given to people or containers."""
 
 
 class Sandbox:
@@ -88,7 +85,7 @@ class Zygote:
         self._middle: set[int] = set()
         self._sandboxes: dict[int, Sandbox] = {}
         self._cgroups = Cgroups.find(group)
-        self._owner = _enter()
+        self._owner = entry.enter()
         self._store = Store(user_xattr=not self._owner, owner=owner)
 
     def facts(self) -> dict[str, Any]:
@@ -126,6 +123,8 @@ class Zygote:
         what = request["do"]
         if what == "start":
             self._start(int(request["id"]), request["spec"], fds[0])
+        elif what == "fork":
+            return self._fork(int(request["from"]), int(request["id"]), request["spec"], fds[0])
         elif what == "end":
             return self._end(int(request["id"]), bool(request["keep"]))
         elif what == "copy":
@@ -142,7 +141,33 @@ class Zygote:
             raise ValueError(f"unknown request {what!r}")
         return {}
 
-    def _start(self, number: int, fields: dict[str, Any], stream: int) -> None:
+    def _fork(self, origin: int, number: int, fields: dict[str, Any], stream: int) -> dict[str, Any]:
+        """Copy what a sandbox wrote, and meanwhile start another on the copy."""
+        spec = from_json(fields)
+        layer, working = self._store.begin_copy(self._sandboxes[origin].area, spec.disk, spec.inodes)
+        after: tuple[int, int] | None = None
+        failed: BaseException | None = None
+        try:
+            after = os.pipe()
+            self._start(number, {**fields, "layers": [layer, *spec.layers]}, stream, after)
+        except BaseException as error:  # noqa: BLE001 - raised below, once the copy has ended
+            failed = error
+        try:
+            working.wait()
+            if failed is None and after is not None:
+                os.write(after[1], b"\0")
+        except BaseException as error:  # noqa: BLE001 - as above
+            failed = error
+        for fd in after or ():
+            os.close(fd)
+        if failed is not None:
+            if number in self._sandboxes:
+                self._end(number, keep=False)
+            self._store.drop(layer)
+            raise failed
+        return {"layer": layer}
+
+    def _start(self, number: int, fields: dict[str, Any], stream: int, after: tuple[int, int] | None = None) -> None:
         spec = from_json(fields)
         lowers = self._store.lowers(spec)
         group = str(number)
@@ -150,7 +175,7 @@ class Zygote:
         try:
             if self._cgroups is not None:
                 self._cgroups.make(group, spec)
-            plan = birth.Plan(spec, self._store.path(area), lowers, self._owner, self._cgroups, group)
+            plan = birth.Plan(spec, self._store.path(area), lowers, self._owner, self._cgroups, group, after)
             middle, ready = birth.bear(plan, stream)
         except BaseException:
             self._store.drop(area)
@@ -191,39 +216,9 @@ class Zygote:
             self._cgroups.remove_all()
 
 
-def _enter() -> int:
-    """Enter namespaces in which mounts may be made.
-
-    Returns:
-        The host user to give sandboxes; 0 when this process is an ordinary user, who has no other to give.
-    """
-    user, group = os.geteuid(), os.getegid()
-    owner = 0
-    try:
-        if user != 0:
-            raise PermissionError
-        syscalls.unshare(syscalls.NEWNS)
-        owner = _OWNER
-    except PermissionError:  # also root in a container that took its capabilities
-        syscalls.unshare(syscalls.NEWUSER | syscalls.NEWNS)
-        syscalls.map_user(0, user, group)
-    syscalls.mount(None, "/", None, syscalls.REC | syscalls.PRIVATE)
-    return owner
-
-
-def _forget_command_line() -> None:
-    """Overwrite what `ps` shows: in a sandbox it would tell where things are on the host."""
-    with open("/proc/self/stat", "rb") as file:
-        fields = file.read().rpartition(b")")[2].split()
-    begin, end = int(fields[45]), int(fields[46])
-    if begin and end > begin:
-        ctypes.memset(begin, 0, end - begin)
-        ctypes.memmove(begin, b"agent", min(5, end - begin - 1))
-
-
 def main() -> None:
     """Serve over standard input, a socket of messages. The first one, from the owner, names its control group."""
-    _forget_command_line()
+    entry.forget_command_line()
     os.setsid()  # the terminal's Ctrl-C is the owner's business
     os.umask(0o022)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
