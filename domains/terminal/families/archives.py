@@ -231,7 +231,7 @@ def _repack(draw: Draw) -> Scenario:
             _unpacking(old, f"{stem}.{old}", "/tmp/re"),
             f"find /tmp/re -type f -name '*.{ending}' -delete; find /tmp/re -type d -empty -delete",
             _packing(new, "/tmp/re", f"{stem}.{new}"),
-            *([f"rm -f {stem}.{old} # no longer needed"] if gone else []),
+            *([f"rm -f {stem}.{old}"] if gone else []),
         ],
         setup=_setup([(f"{stem}.{old}", old)]),
         needs=_needs(old, new),
