@@ -33,7 +33,8 @@ class Belief:
 
     @classmethod
     def at_start(cls, start: InitialState) -> Belief:
-        """What a task says. Setup commands and copied folders are not followed: all files are unknown after them."""
+        """What a task says. Setup commands, services and copied folders are not followed: after them, all files are
+        unknown."""
         belief = cls(start.cwd)
         for path, entry in start.files.items():
             if entry.link is not None:
@@ -46,7 +47,7 @@ class Belief:
             belief.add_parents(path)
         belief.files.setdefault(start.cwd, {"type": "folder", "mode": "755"})
         belief.processes = tuple(start.services)
-        if start.setup or start.folder is not None:
+        if start.setup or start.services or start.folder is not None:
             belief.forget_all()
         return belief
 
