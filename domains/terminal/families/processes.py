@@ -342,7 +342,7 @@ def _keeper(worker: _Worker) -> str:
 def _kept(draw: Draw) -> Scenario:
     workers = _workers(draw, draw.between(3, 5))
     hits = draw.some(workers, draw.between(1, 2))
-    names = " and ".join(f"`{worker.queue}`" for worker in hits)
+    names = " and ".join(f"the queue `{worker.queue}`" for worker in hits)
     keeper = "/workspace/services/keeper.sh"
     checks: list[Check] = []
     for worker in workers:
@@ -352,10 +352,10 @@ def _kept(draw: Draw) -> Scenario:
             checks.append(_runs(worker.queue, running=False))
     return _scenario(
         workers,
-        f"{_intro(draw, len(workers))} Each of them is looked after by a process of its own. The queues {names} are "
-        "given up: stop everything that works on them for good. Every worker of these queues has to save its state, "
-        "and none may be started a second time, not even for a moment. Workers of other queues, and what looks after "
-        "them, go on undisturbed.",
+        f"{_intro(draw, len(workers))} Each of them is looked after by a process of its own. We give up {names}: "
+        "stop everything that works on it for good. Every worker of what we give up has to save its state, and none "
+        "may be started a second time, not even for a moment. Workers of other queues, and what looks after them, go "
+        "on undisturbed.",
         {worker.queue: worker.started + "stopped\n" for worker in hits},
         {worker.queue: worker.state for worker in hits},
         checks,
