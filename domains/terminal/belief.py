@@ -35,7 +35,7 @@ class Belief:
 
     @classmethod
     def at_start(cls, start: InitialState) -> Belief:
-        """What a task says. Setup commands are not followed: all files are unknown after them."""
+        """What a task says. Setup commands and services are not followed: all files are unknown after them."""
         belief = cls(start.cwd)
         for path, entry in start.files.items():
             if entry.link is not None:
@@ -51,7 +51,7 @@ class Belief:
             belief.files.setdefault(path, {"type": "folder", "mode": "755"})
         belief.processes = tuple(start.services)
         belief.variables.update(start.env)
-        if start.setup:
+        if start.setup or start.services:
             belief.forget_all()
         return belief
 

@@ -90,12 +90,13 @@ def read(path='/workspace/crontab'):
             out.append((w[5].split()[0].split('/')[-1][:-3], w[:5]))
     return out
 def due(fs, t):
-    if not (hit(fs[0], t.minute, 0) and hit(fs[1], t.hour, 1) and hit(fs[3], t.month, 3)): return False
     d, w = hit(fs[2], t.day, 2), hit(fs[4], t.isoweekday() % 7, 4)
-    return d or w if fs[2] != '*' and fs[4] != '*' else d and w
+    return hit(fs[3], t.month, 3) and (d or w if fs[2] != '*' and fs[4] != '*' else d and w)
 def times(fs, first, days):
-    t = datetime.datetime.fromisoformat(first)
-    return [x for x in (t + datetime.timedelta(minutes=m) for m in range(1440 * days)) if due(fs, x)]
+    start = datetime.datetime.fromisoformat(first)
+    clock = [(h, m) for h in range(24) if hit(fs[1], h, 1) for m in range(60) if hit(fs[0], m, 0)]
+    some = [start + datetime.timedelta(days=n) for n in range(days)]
+    return [t.replace(hour=h, minute=m) for t in some if due(fs, t) for h, m in clock]
 END"""
 """Command of solutions: a module that reads a crontab in its own way, so that the answers here are not its echo."""
 

@@ -231,7 +231,7 @@ def _repack(draw: Draw) -> Scenario:
             _unpacking(old, f"{stem}.{old}", "/tmp/re"),
             f"find /tmp/re -type f -name '*.{ending}' -delete; find /tmp/re -type d -empty -delete",
             _packing(new, "/tmp/re", f"{stem}.{new}"),
-            *([f"rm -f {stem}.{old} # no longer needed"] if gone else []),
+            *([f"rm -f {stem}.{old}"] if gone else []),
         ],
         setup=_setup([(f"{stem}.{old}", old)]),
         needs=_needs(old, new),
@@ -409,6 +409,8 @@ def _rescue(draw: Draw) -> Scenario:
     parts = [{f"box{number}/{path}": text for path, text in _files(draw, 5).items()} for number in range(count)]
     kinds = [draw.pick(("tar", "tar.gz", "tar.bz2", "zip")) for _ in range(count)]
     broken = sorted(draw.some(range(count), 2))
+    for number in broken:  # tar does not notice that an uncompressed archive ends between two members
+        kinds[number] = draw.pick(("tar.gz", "tar.bz2", "zip"))
     names = [
         draw.pick(("box {}.{}", "-box{}.{}", "box{}.{}", ".box{}.{}")).format(
             number, draw.pick(("bin", "tar.gz", "zip", "dat"))

@@ -186,7 +186,7 @@ def _move(draw: Draw, root: str, tree: Tree, wanted: Sequence[_Wanted], hits: Se
     return _scenario(
         root,
         tree,
-        f"{draw.pick(('Please move', 'Move'))} every regular file below /workspace/{root} (at any depth) that {words} "
+        f"{draw.pick(('Please move', 'Move'))} all regular files below /workspace/{root} (at any depth) that {words} "
         f"into the new folder /workspace/{target}, directly into it and under the same file name. Symbolic links are "
         "not moved, and everything else stays as it is.",
         [

@@ -269,8 +269,8 @@ def _purge(draw: Draw, repo: str) -> Scenario:
         "and the working folder is clean.",
         checks,
         [
-            "git filter-branch -f --prune-empty --tag-name-filter cat --index-filter "
-            f"\"git rm -q --cached --ignore-unmatch '{path}'\" -- --branches --tags"
+            "export FILTER_BRANCH_SQUELCH_WARNING=1; git filter-branch -f --prune-empty --tag-name-filter cat "
+            f"--index-filter \"git rm -q --cached --ignore-unmatch '{path}'\" -- --branches --tags"
         ],
         files=files,
     )

@@ -193,8 +193,8 @@ def _audit(draw: Draw, root: str) -> Scenario:
     hits = sorted(path for path in names if int(tree[path].mode or "644", 8) & mask)
     modes = {path: _bits(tree[path].mode, drop=drop) for path in hits}
     taken = {
-        "o-w": "that permission of others",
-        "go-w": "write permission of both",
+        "o-w": "the write permission of others",
+        "go-w": "the write permission of group and others",
         "o-rwx": "all permissions of others",
     }
     return _scenario(

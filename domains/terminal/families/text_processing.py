@@ -206,7 +206,7 @@ def _join(draw: Draw) -> Scenario:
             "hours.csv": "".join(f"{ident},{day},{count}\n" for ident, day, count in hours),
         },
         "/workspace/staff.csv has the fields id,name,team and /workspace/hours.csv has id,day,hours; neither has a "
-        f"header. Write /workspace/summary.csv with one line name,team,hours for each person of staff.csv, {rule}: "
+        f"header. Write /workspace/summary.csv with one line name,team,hours for each person of staff.csv, {rule}; "
         "the hours are the sum over all days. Ids that staff.csv does not know are left out. Sort the lines as "
         "`LC_ALL=C sort` does.",
         {"summary.csv": "\n".join(rows) + "\n"},
