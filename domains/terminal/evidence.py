@@ -15,11 +15,12 @@ from agentworld_envs.interface.sandbox import Sandbox
 
 MOST_BYTES = 4 * 2**20
 """Of file contents that are looked at in all."""
+MOST_OUTPUT = 2**20
+"""Bytes that a program of a check may print; with more it did not end well."""
 MOST_PATHS = 5_000
 """Of one tree."""
 _LOOK_TIMEOUT_S = 30.0
 _MOST_ANSWER = 4 * MOST_BYTES
-_MOST_OUTPUT = 2**20
 PYTHON = ("python3", "-I", "-S", "-c")
 """An interpreter that nothing in the agent's folders can change."""
 
@@ -75,8 +76,9 @@ def _run(sandbox: Sandbox, check: RunCheck) -> dict[str, Any]:
     except SandboxRefused:  # the agent put something in the way
         return {"exit_code": -1, "stdout": ""}
     stdin = check.stdin.encode()
+    # The cap of the agent's own commands is too small here: a right answer that is cut would count as wrong.
     result = sandbox.exec(
-        check.argv, check.timeout_s, env=check.env, cwd=check.cwd, stdin=stdin, output_cap=_MOST_OUTPUT
+        check.argv, check.timeout_s, env=check.env, cwd=check.cwd, stdin=stdin, output_cap=MOST_OUTPUT
     )
     ended = not (result.timed_out or result.output_exceeded or result.stdout_truncated)
     facts = {"exit_code": result.exit_code if ended else -1, "stdout": result.stdout}

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from agentworld_envs.backends.sandbox import NamespaceConfig
+from agentworld_envs.domains.terminal.checks import RunCheck, same_text
 from agentworld_envs.domains.terminal.domain import Terminal
-from agentworld_envs.domains.terminal.scenario import Level
-from agentworld_envs.domains.terminal.tasks import LEVELS, make_task
+from agentworld_envs.domains.terminal.scenario import Level, Scenario
+from agentworld_envs.domains.terminal.tasks import LEVELS, make_task, task_of
 from agentworld_envs.env import AgentWorldEnv
 from agentworld_envs.interface import Task
 
@@ -28,7 +29,7 @@ FAMILIES = (
     "shell_scripts",
     "encodings",
 )
-NUMBERS = range(4)
+NUMBERS = range(3)
 DONE = ["[]", "[]"]
 PROGRAM = """
 import hashlib, sys
@@ -45,6 +46,13 @@ WRONG = [
     ("data_munging", 1, "jq", " > ", " >= "),  # the limit itself
     ("data_munging", 3, "pathlib", ".iterdir()", ".glob('[!.]*')"),  # hidden files
     ("data_munging", 3, "replace(',', '')", "replace(',', '')", "strip()"),  # thousands
+    (
+        "data_munging",
+        2,
+        "best",
+        "r['version'] > best[r['device']]['version']",
+        "str(r['version']) > str(best[r['device']]['version'])",
+    ),
     ("databases", 2, "left join", "left join", "join"),  # customers without orders
     ("databases", 2, "lower(m.email)", "lower(m.email) = lower(members.email)", "m.email = members.email"),
     ("databases", 3, "l.cancelled", " and l.cancelled = 0", ""),
@@ -54,12 +62,15 @@ WRONG = [
     ("links", 1, "sort -V", "sort -V", "sort"),  # 1.10 is higher than 1.9
     ("links", 2, "os.readlink(path), folder)", ".startswith('/work", ".startswith('/') and ('/work"),  # leads out
     ("links", 3, "jobs", "if absolute else", "if True else"),
+    ("links", 3, "ELOOP", "e.errno == errno.ELOOP", "False"),
+    ("config_repair", 2, "taken", "if q not in taken", "if q not in seen"),
     ("config_repair", 2, "merge", "if v is None:", "if False:"),
     ("config_repair", 3, "unset", " and not name.startswith('.')", ""),
     ("config_repair", 3, "proxy_pass", "([;\\/])", "()"),  # ports that begin alike
     ("shell_scripts", 1, "grep", "F -e", " -e"),  # a pattern instead of a text
     ("shell_scripts", 2, "mv --", 'if [ -e "$n" ] || [ -L "$n" ]', "if false"),  # overwrites
     ("shell_scripts", 3, "fullmatch", "reverse=True", "reverse=False"),
+    ("shell_scripts", 3, "find .", "/.[.][^.]+$/", "/[.][^.]+$/"),  # names that begin with their only dot
     ("encodings", 2, "suffix", r".replace(b'\r\n', b'\n')", r".replace(b'\r', b'')"),  # inside of lines
     ("encodings", 3, "utf-8-sig", "utf-8-sig", "latin-1"),
 ]
@@ -120,6 +131,24 @@ def test_plausible_slips_fail(env: AgentWorldEnv, family: str, level: Level, goa
             assert play(env, task, wrong) in (0.0, None), task.id
             return
     pytest.fail("no task has that goal")
+
+
+def test_checks_compare_what_counts() -> None:
+    data = "Größe\r\n".encode("latin-1")
+    assert same_text(hashlib.sha256(data).hexdigest(), data, "sha256")
+    assert not same_text(hashlib.sha256(data).hexdigest(), data + b" ", "sha256")
+    assert same_text('{"a": 12, "b": 0.5}', '{"b": 0.50, "a": 12.0}', "json")
+    assert not same_text('{"a": 1}', '{"a": true}', "json")
+
+
+def test_a_check_may_print_more_than_an_agent_sees(env: AgentWorldEnv) -> None:
+    count = 20_000
+    check = RunCheck(argv=("seq", str(count)), stdout="".join(f"{n}\n" for n in range(1, count + 1)), compare="exact")
+    task = task_of(Scenario("Do nothing.", {}, [check], ["true"]), "test/long")
+    _, info = env.reset(seed=0, options={"task": task})
+    for action in DONE:
+        _, _, _, _, info = env.step(action)
+    assert info["score"] == 1.0, info["failure"]
 
 
 def test_tasks_are_the_same_in_every_process() -> None:

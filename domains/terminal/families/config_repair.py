@@ -143,7 +143,8 @@ def _env_syntax(rng: np.random.Generator) -> Scenario:
         f"needs it. Repair "
         "it. Every variable has to get exactly the text after its `=` as its value, without blanks at the ends "
         "and without the "
-        "quotes that are around some. A dollar sign stays one. Keep the names, and print nothing when it is read."
+        "quotes that are around some (of one pair only the first is left). A dollar sign stays one. Keep the "
+        "names, and print nothing when it is read."
     )
     command = (
         f"cat > {path} <<'END'\n# read by the shell\n"
@@ -220,7 +221,7 @@ def _merge(rng: np.random.Generator) -> Scenario:
     }
     for key in some(rng, list(over), between(rng, 0, 2)):
         over.pop(key)
-    over["database"] = pick(rng, ({"pool": None}, {"host": "db-local", "password_file": "/run/secret"}))
+    over["database"] = {"pool": None, **pick(rng, ({"host": "db-local"}, {"password_file": "/run/secret"}))}
     out = f"{root}/effective.json"
     files = {
         f"{root}/base.json": file(json.dumps(base, indent=2) + "\n"),
@@ -295,7 +296,9 @@ def _ports(rng: np.random.Generator) -> Scenario:
     root, first = f"{_root(rng)}/services", between(rng, 30, 80) * 100
     names = sorted(some(rng, SERVICES, between(rng, 5, 8)))
     pool = [first + n for n in range(4)]
-    wanted = {name: pick(rng, pool) for name in names}
+    wanted = {name: pick(rng, pool[1:]) for name in names}
+    # The second has to move, and the lowest port seems free until the last file is read.
+    wanted |= {names[0]: pool[1], names[1]: pool[1], names[-1]: first}
     taken = set(wanted.values())
     seen: set[int] = set()
     given: dict[str, int] = {}
@@ -334,8 +337,6 @@ def _ports(rng: np.random.Generator) -> Scenario:
         shows(SHOW_INI, path, {"service": {"name": name, "port": str(given[name]), "backlog": str(wanted[name])}})
         for name, path in zip(names, files, strict=True)
     ]
-    if given == wanted:  # by chance no two want the same
-        return _merge(rng)
     return Scenario(
         opening(rng) + ask, {**files, **spare}, [*checks, *unchanged(spare)], [f"python3 - <<'END'\n{code}\nEND"]
     )
@@ -409,6 +410,7 @@ def _move_port(rng: np.random.Generator) -> Scenario:
     names = [f"{name}.conf" for name in some(rng, SERVICES, 4)] + ["-extra.conf", "night shift.conf", "notes.txt"]
     for number, name in enumerate(names):
         other = pick(rng, (f"http://127.0.0.1:{old}5", f"http://10.0.0.7:{old}", f"http://127.0.0.1:{old + 1}"))
+        other = other if number else f"http://127.0.0.1:{old}5"  # a port that begins alike
         host = "127.0.0.1" if number % 2 == 0 else pick(rng, ("127.0.0.1", "localhost"))
         parts = [
             f"# was http://127.0.0.1:{old} once", "server {", f"    listen {pick(rng, (old, 8000 + number))};",
@@ -457,7 +459,8 @@ def _convert(rng: np.random.Generator) -> Scenario:
                 text.append(f"{key.upper() if rng.random() < 0.3 else key} = {values[key][0]}")
                 group[key] = values[key][1]
     ask = (
-        f"Convert {path} to JSON in {out}: an object with an object for each section. Keys become lower case. "
+        f"Convert {path} to JSON in {out}: an object with an object for each section. Blanks around keys and "
+        f"values do not count. Keys become lower case. "
         f"Values: yes, no, on, "
         "off in any case become true or false; whole numbers, maybe with a minus sign and without leading zeros, "
         "become numbers; "

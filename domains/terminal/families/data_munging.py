@@ -153,7 +153,7 @@ def _group(rng: np.random.Generator) -> Scenario:
         f"{path} lists sales. Over the rows whose `state` is paid, write for each `{key}` how many rows there are and "
         f"the revenue, which is the sum of pieces times price. Output: CSV in {out} with the header "
         f"`{key},rows,revenue`,"
-        f" revenue with two decimals, sorted by {key} as by `LC_ALL=C sort`. A {key} without paid rows is left out."
+        f" revenue with two decimals, sorted by {key} as by `LC_ALL=C sort`. What has no paid rows is left out."
     )
     column = 2 if key == "item" else 1
     command = (

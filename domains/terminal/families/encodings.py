@@ -89,7 +89,7 @@ def _line_ends(rng: np.random.Generator) -> Scenario:
         ),
     )
     command = f"sed -i 's/$/\\r/' '{path}'" if to_dos else f"sed -i 's/\\r$//' '{path}'"
-    return Scenario(opening(rng) + ask, {path: file(before.encode())}, [_is(path, after.encode())], [command])
+    return Scenario(opening(rng) + ask, {path: file(before)}, [_is(path, after.encode())], [command])
 
 
 def _latin(rng: np.random.Generator) -> Scenario:
@@ -160,7 +160,7 @@ def _tree_line_ends(rng: np.random.Generator) -> Scenario:
             after = before.replace("\r\n", "\n")
         elif name.endswith(".bat"):
             after = before.replace("\r\n", "\n").replace("\n", "\r\n")
-        files[path] = file(before.encode())
+        files[path] = file(before)
         checks.append(_is(path, after.encode()))
     ask = (
         f"Below {root}, hidden files and subfolders included, all files ending in .txt or .md shall have Unix "
