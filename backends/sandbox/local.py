@@ -9,11 +9,10 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from typing import Any
 
-from agentworld_envs.backends.sandbox import guest
+from agentworld_envs.backends.sandbox import guest, leases
 from agentworld_envs.backends.sandbox.config import LocalConfig
 from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
@@ -55,7 +54,7 @@ class LocalSandbox(GuestSandbox):
                 self._process.kill()
                 self._process.wait()
             if self._temporary:  # the agent does so too, unless it was killed
-                shutil.rmtree(self._home, ignore_errors=True)
+                leases.remove_folder(self._home)
 
 
 class LocalProvider(Provider):
@@ -83,7 +82,7 @@ class LocalProvider(Provider):
 
     def start(self) -> LocalSandbox:
         _log.warning("Sandbox kind 'local' isolates nothing: commands can do all that this user can do.")
-        home = self.config.home or tempfile.mkdtemp(prefix=f"agentworld-local-{os.getpid()}-")
+        home = self.config.home or leases.new_folder()
         ours, theirs = socket.socketpair()
         try:
             with theirs:

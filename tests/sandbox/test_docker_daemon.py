@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox.support import SLOW, mounts, parents, small_docker, until
+from sandbox.support import SLOW, all_mounts, mounts, parents, small_docker, until
 
 from agentworld_envs.backends.sandbox.docker.provider import DockerProvider
 from agentworld_envs.backends.sandbox.docker.removal import sweep
@@ -152,7 +152,7 @@ def own(dockers: DockerProvider) -> Iterator[_OwnDaemon]:
     finally:
         for pid in _naming(folder):  # what a killed daemon left, when a test failed
             os.kill(pid, signal.SIGKILL)
-        for path in sorted((path for path in mounts() if path.startswith(folder)), reverse=True):
+        for path in sorted((path for path in all_mounts() if path.startswith(folder)), reverse=True):
             subprocess.run(["umount", "-l", path], check=False)
         until(lambda: _removed(folder), 5 * SLOW)
     assert mounts() == mounted

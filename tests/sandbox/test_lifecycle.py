@@ -10,11 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sandbox.support import SLOW, SMALL, descendants, groups, mounts, parents, small
 
-from agentworld_envs.backends.sandbox import LocalConfig, Pool, sweep
+from agentworld_envs.backends.sandbox import LocalConfig, Pool, leases, sweep
 from agentworld_envs.backends.sandbox.leases import Owner
 from agentworld_envs.backends.sandbox.namespace import NamespaceProvider, NamespaceSandbox
 from agentworld_envs.interface import SandboxDead, SandboxError
@@ -66,7 +67,7 @@ def test_the_owner_is_killed(namespaces: NamespaceProvider, kind: str, count: in
     owner.wait(5 * SLOW)
     _until(lambda: not below & parents().keys(), SLOW)
     _until(lambda: not groups(owner.pid), SLOW)
-    _until(lambda: not glob.glob(f"{tempfile.gettempdir()}/agentworld-local-{owner.pid}-*"), SLOW)
+    _until(lambda: not glob.glob(f"{tempfile.gettempdir()}/agentworld-local.agentworld-{owner.pid}-*"), SLOW)
     assert mounts() == mounted
     assert owner.stdout is not None
     owner.stdout.close()
@@ -198,6 +199,32 @@ def test_local_leaves_no_folder(caplog: pytest.LogCaptureFixture) -> None:
     assert "isolates nothing" in caplog.text
     assert not os.path.exists(home)
     _until(lambda: not below & parents().keys(), SLOW)
+
+
+def test_a_local_folder_is_removed_however_deep_it_is() -> None:
+    before = set(glob.glob(f"{tempfile.gettempdir()}/agentworld-local.*"))
+    with LocalConfig(limits=SMALL).build() as provider, provider.start() as sandbox:
+        sandbox.run("for i in $(seq 1500); do mkdir d; cd d; done; chmod 0 .", 60)
+    assert set(glob.glob(f"{tempfile.gettempdir()}/agentworld-local.*")) <= before
+
+
+def test_a_sweep_removes_folders_of_the_dead_and_follows_no_link(tmp_path: Path) -> None:
+    dead = leases.Owner(2**22 - 3, 1, leases.boot_id())
+    folder = Path(tempfile.gettempdir(), f"agentworld-local.{dead.group()}")
+    (folder / "inner").mkdir(parents=True)
+    kept = tmp_path / "kept"
+    kept.mkdir(mode=0o500)
+    link = Path(tempfile.gettempdir(), f"agentworld-local.{dead.group()}")
+    link.symlink_to(kept)
+    living = Path(leases.new_folder())
+    try:
+        assert str(folder) in leases.sweep()
+        assert not folder.exists()
+        assert kept.stat().st_mode & 0o777 == 0o500
+        assert living.exists()
+    finally:
+        link.unlink()
+        living.rmdir()
 
 
 def test_a_pool_whose_provider_fails_says_why(namespaces: NamespaceProvider, monkeypatch: pytest.MonkeyPatch) -> None:

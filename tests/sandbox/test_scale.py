@@ -83,5 +83,5 @@ def test_thirty_two_busy_ones_do_not_outlive_their_owner(namespaces: NamespacePr
 
 def _left(owner: int, below: set[int]) -> list[object]:
     """Processes, control groups and folders of an owner who is dead."""
-    folders = glob.glob(f"{tempfile.gettempdir()}/agentworld-local-{owner}-*")
+    folders = glob.glob(f"{tempfile.gettempdir()}/agentworld-local.agentworld-{owner}-*")
     return [*(below & parents().keys()), *groups(owner), *folders]

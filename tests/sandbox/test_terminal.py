@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from sandbox.support import SLOW
+from sandbox.support import SLOW, until
 
 from agentworld_envs.backends.sandbox import Sandbox
 
@@ -107,4 +107,4 @@ def test_a_background_job_does_not_count(anything: Sandbox) -> None:
     shown, seconds = _type(anything, "sleep 100 &\n")
     assert shown.endswith(PROMPTS)
     assert seconds < SLOW
-    assert [process.args for process in anything.processes()] == [("sleep", "100")]
+    until(lambda: [process.args for process in anything.processes()] == [("sleep", "100")], SLOW)
