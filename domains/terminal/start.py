@@ -36,7 +36,7 @@ def prepare(sandbox: Sandbox, start: InitialState) -> None:
     files = {path: entry.model_dump(exclude_none=True, exclude={"mtime"}) for path, entry in start.files.items()}
     folders = [start.cwd, *start.folders]
     times = {path: entry.mtime for path, entry in start.files.items() if entry.mtime is not None}
-    job = {"files": files, "folders": folders, "times": times, "roots": [*_ROOTS, start.cwd]}
+    job: dict[str, object] = {"files": files, "folders": folders, "times": times, "roots": [*_ROOTS, start.cwd]}
     if not start.setup:
         _inside(sandbox, BUILD + SETTLE, job, "write its files")
     else:
