@@ -148,7 +148,11 @@ class TreeCheck(_Check):
 
 
 class RunCheck(_Check):
-    """A program, run in a fresh sandbox on the agent's files, ends like this. The expectation is not in there."""
+    """A program, run in a fresh sandbox on the agent's files, ends like this. The expectation is not in there.
+
+    All files are looked at before the first program is run. Programs run in the order of the checks and see what those
+    before them, and their `files`, have left.
+    """
 
     kind: Literal["run"] = "run"
     argv: tuple[str, ...] = Field(min_length=1)

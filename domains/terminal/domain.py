@@ -139,10 +139,9 @@ class Terminal(Domain):
         results = [check.holds(evidence) for check in checks]
         solved = all(result is True for result in results)
         score = float(solved)
-        for check, result in zip(checks, results, strict=True):
-            credit = check.credit(evidence) if isinstance(check, RunCheck) else None
-            if credit is not None and not solved and results.count(True) == len(results) - (result is not True):
-                score = credit
+        open_ = [check for check, result in zip(checks, results, strict=True) if result is not True]
+        if len(open_) == 1 and isinstance(open_[0], RunCheck):
+            score = open_[0].credit(evidence) or 0.0
         return Verdict(score, solved, done=True, determined=solved or False in results)
 
     def expert(self, task: Task, world: World) -> list[str]:

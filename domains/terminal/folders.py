@@ -42,6 +42,8 @@ class TaskFile(BaseModel):
     """Shell commands that complete the start."""
     services: tuple[str, ...] = ()
     """Processes that run in the background from the start."""
+    ready: tuple[str, ...] = ()
+    """Files that they have written something into once they are up."""
     needs: tuple[str, ...] = ()
     """Programs that the task cannot do without (`python:NAME` for a Python module)."""
     env: dict[str, str] = Field(default_factory=dict)
@@ -119,7 +121,13 @@ def read_own(path: Path) -> Task:
     if not checks:
         raise TaskError(f"{source.name}: expected checks, or a tests/check.sh; whatever is done would count as solved")
     start = InitialState(
-        files=files, setup=told.setup, services=told.services, needs=told.needs, cwd=told.cwd, env=told.env
+        files=files,
+        setup=told.setup,
+        services=told.services,
+        ready=told.ready,
+        needs=told.needs,
+        cwd=told.cwd,
+        env=told.env,
     )
     return Task(
         id=path.name,

@@ -43,11 +43,21 @@ def touch(path):
         os.utime(path, (when, when), follow_symlinks=False)
     except OSError:
         pass
+def settle(folder):
+    mode = os.lstat(folder).st_mode
+    locked = mode & 0o700 != 0o700
+    if locked:
+        os.chmod(folder, 0o700)
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            settle(entry.path)
+        else:
+            touch(entry.path)
+    if locked:
+        os.chmod(folder, mode & 0o7777)
+    touch(folder)
 for root in job["roots"]:
-    for folder, folders, files in os.walk(root, topdown=False):
-        for name in files + folders:
-            touch(os.path.join(folder, name))
-    touch(root)
+    settle(root)
 """
 """Sets all time stamps, so that nothing tells when the episode was started. Standard input: `{"epoch": seconds,
 "times": {path: seconds}, "roots": [path]}`."""
@@ -56,7 +66,7 @@ LOOK = r"""
 import base64, json, os, stat, sys
 job = json.load(sys.stdin)
 left = job["most_bytes"]
-found, trees = {}, {}
+found, trees, locked = {}, {}, []
 def look(path):
     global left
     try:
@@ -89,11 +99,16 @@ for root in job["trees"]:
     while queue and len(names) <= job["most_paths"]:
         folder = queue.pop()
         try:
+            mode = os.lstat(folder).st_mode & 0o7777
+            if mode & 0o500 != 0o500:  # nothing can be hidden in a folder that is locked
+                os.chmod(folder, mode | 0o500)
+                locked.append((folder, mode))
             inside = sorted(os.listdir(folder))
         except OSError:
             if folder == root:
                 names = None
-            break
+                break
+            continue
         for name in inside:
             path = os.path.join(folder, name)
             facts = look(path)
@@ -103,6 +118,8 @@ for root in job["trees"]:
                 if facts["type"] == "folder":
                     queue.append(path)
     trees[root] = names
+for folder, mode in reversed(locked):
+    os.chmod(folder, mode)
 json.dump({"paths": found, "trees": trees}, sys.stdout)
 """
 """Looks at paths and trees without following links. Standard input: `{"paths", "trees", "most_bytes", "most_paths"}`.

@@ -34,6 +34,8 @@ class Scenario:
     no clock, no random numbers. Time stamps are set to `SETUP_EPOCH` afterwards, git's dates too."""
     services: Sequence[str] = ()
     """Shell commands of processes that run in the background from the start."""
+    ready: Sequence[str] = ()
+    """Files that the services have written something into once they are up; the agent comes only then."""
     needs: Sequence[str] = ()
     """Programs beyond the usual ones (bash, coreutils, findutils, grep, sed, awk, tar, gzip, python3)."""
     max_steps: int = 40
@@ -47,6 +49,7 @@ class InitialState(BaseModel):
     files: dict[str, Entry] = Field(default_factory=dict)
     setup: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
+    ready: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     cwd: str = WORKSPACE
     """Where the agent starts; made if it is not there."""

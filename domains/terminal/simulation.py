@@ -70,9 +70,13 @@ def _mode(kind: str, entry: Entry, default: str) -> str:
 def _contents(start: InitialState) -> str:
     parts = []
     left = MOST_CHARACTERS
-    for path, entry in sorted(start.files.items(), key=lambda item: (len(item[1].text or ""), item[0])):
-        if entry.text is not None and len(entry.text) <= left:
-            left -= len(entry.text)
-            parts.append(f"--- {path}\n{entry.text.rstrip(chr(10))}")
+    for path, entry in sorted(
+        start.files.items(), key=lambda item: (len(item[1].text or item[1].base64 or ""), item[0])
+    ):
+        shown = entry.text if entry.text is not None else entry.base64
+        if shown is not None and len(shown) <= left:
+            left -= len(shown)
+            note = "" if entry.text is not None else " (base64)"
+            parts.append(f"--- {path}{note}\n{shown.rstrip(chr(10))}")
     parts += [f"--- afterwards this was run in {start.cwd}\n{command}" for command in start.setup]
     return "\n".join(parts) or "(nothing)"

@@ -48,6 +48,9 @@ def prepare(sandbox: Sandbox, start: InitialState) -> None:
         _inside(sandbox, READ + SETTLE, job, "set its time stamps")
     for command in start.services:
         _demand(sandbox.run(_in_background(command), SETUP_SECONDS), f"start the process {command!r:.200}")
+    if start.ready:
+        shell = f'for p in {" ".join(map(shlex.quote, start.ready))}; do until [ -s "$p" ]; do sleep 0.01; done; done'
+        _demand(sandbox.exec(["bash", "-c", shell], SETUP_SECONDS), f"wait for {', '.join(start.ready)}")
     commands = [f"export {name}={shlex.quote(value)}" for name, value in start.env.items()]
     if start.cwd != WORKSPACE or start.services:
         commands.append(f"cd {shlex.quote(start.cwd)}")

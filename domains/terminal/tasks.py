@@ -96,6 +96,7 @@ def task_of(scenario: Scenario, task_id: str, tags: tuple[str, ...] = ()) -> Tas
         files=dict(scenario.files),
         setup=tuple(scenario.setup),
         services=tuple(scenario.services),
+        ready=tuple(scenario.ready),
         needs=tuple(scenario.needs),
     )
     return Task(

@@ -112,7 +112,7 @@ def _wait(log: str, word: str = "started") -> str:
 
 
 def _wait_all(workers: Sequence[_Worker]) -> str:
-    """The processes may still be starting when the first command runs."""
+    """What a command has just started may not be up yet."""
     return "cd /workspace; " + "; ".join(_wait(f"{worker.queue}.log") for worker in workers)
 
 
@@ -154,7 +154,8 @@ def _scenario(
         if services is None and worker.queue not in logs:  # else they are the children of what is listed
             kept.append(_runs(worker.queue, worker.rate))
     commands = [worker.command for worker in workers] if services is None else services
-    return Scenario(instruction, files, [*checks, *kept], solution, services=commands)
+    logs_of = [f"/workspace/log/{worker.queue}.log" for worker in workers]
+    return Scenario(instruction, files, [*checks, *kept], solution, services=commands, ready=logs_of)
 
 
 def _intro(draw: Draw, count: int) -> str:
