@@ -33,6 +33,10 @@ Cassette = Annotated[
 ]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest prediction in tokens.", rich_help_panel=SIMULATOR)]
 Temperature = Annotated[float | None, typer.Option(min=0.0, help="0 is greedy.", rich_help_panel=SIMULATOR)]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option("--stop", help="Text that ends a prediction; may be given more than once.", rich_help_panel=SIMULATOR),
+]
 Prefill = Annotated[
     bool,
     typer.Option(
@@ -57,6 +61,7 @@ def backend_arguments(
     cassette: str | None,
     max_tokens: int | None,
     temperature: float | None,
+    stop: list[str] | None,
     prefill: bool,
 ) -> dict[str, Any]:
     """`backend`, `model` and `cassette` for an environment. Settings of the world model go unused on other backends.
@@ -64,7 +69,7 @@ def backend_arguments(
     Raises:
         ConfigError: a setting that cannot be.
     """
-    sampling = {"max_tokens": max_tokens, "temperature": temperature}
+    sampling = {"max_tokens": max_tokens, "temperature": temperature, "stop": tuple(stop) if stop else None}
     sampling = {name: value for name, value in sampling.items() if value is not None}
     if backend != "world_model" or model is None or not (sampling or prefill):
         return {"backend": backend, "model": model, "cassette": cassette}

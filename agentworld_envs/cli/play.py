@@ -32,11 +32,18 @@ def play(
     cassette: options.Cassette = None,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
+    stop: options.Stop = None,
     prefill: options.Prefill = False,
 ) -> None:
     """Play an episode yourself."""
     arguments = options.backend_arguments(
-        backend, model=model, cassette=cassette, max_tokens=max_tokens, temperature=temperature, prefill=prefill
+        backend,
+        model=model,
+        cassette=cassette,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        stop=stop,
+        prefill=prefill,
     )
     env = AgentWorldEnv(
         options.domain_of(env_id),

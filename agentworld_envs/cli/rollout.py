@@ -44,6 +44,7 @@ def rollout_command(
     cassette: options.Cassette = None,
     max_tokens: options.MaxTokens = None,
     temperature: options.Temperature = None,
+    stop: options.Stop = None,
     prefill: options.Prefill = False,
 ) -> None:
     """Let an agent play episodes; print success, validity, speed, tokens and failures.
@@ -69,6 +70,7 @@ def rollout_command(
                 cassette=cassette,
                 max_tokens=max_tokens,
                 temperature=temperature,
+                stop=stop,
                 prefill=prefill,
             ),
         )

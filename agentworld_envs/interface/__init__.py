@@ -2,7 +2,7 @@
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.backend import Backend, Session
-from agentworld_envs.interface.domain import Domain, Evidence, SimulationSpec, Tracker, World
+from agentworld_envs.interface.domain import Domain, Evidence, Frame, SimulationSpec, Tracker, World
 from agentworld_envs.interface.errors import (
     AgentWorldError,
     CassetteMiss,
@@ -46,6 +46,7 @@ __all__ = [
     "Evidence",
     "Failed",
     "Failure",
+    "Frame",
     "JudgeError",
     "Judgement",
     "MalformedPrediction",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.sandbox import Machines
@@ -68,6 +68,17 @@ class World(ABC):
         """Release what the world holds. Idempotent."""
 
 
+class Frame(NamedTuple):
+    """What code is certain of around an observation. It is written for models whose turn is begun for them."""
+
+    lead: str
+    """How the observation begins."""
+    stop: str
+    """Text that only comes after what the model has to say."""
+    tail: str
+    """What stands there instead, at the end of the observation."""
+
+
 class Tracker(ABC):
     """What a simulated episode has *shown*: the evidence behind its score, derived by code from actions and answers.
 
@@ -91,6 +102,13 @@ class Tracker(ABC):
         """The observation where code knows it for certain, `None` where the simulator has to be asked.
 
         It is not asked then; `observe` is called with this answer.
+        """
+        return None
+
+    def frame(self, action: Action) -> Frame | None:
+        """What is certain around the observation of an action (the echo and the prompts of a terminal), if anything.
+
+        Used with `WorldModelConfig(prefill=True)`, for models that cannot be trusted with it.
         """
         return None
 

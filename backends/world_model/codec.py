@@ -103,6 +103,8 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
         body = prefilled + text
     elif not reasoning:
         reasoning, body = _split_thinking(text)
+    # Behind the beginning of an observation, nothing more is a right answer: a command that prints nothing.
+    written = body if len(prefilled) > len(PREFILL) else text
     start = body.find(OPEN)
     end = body.rfind(CLOSE, start + len(OPEN)) if start >= 0 else -1
     found, closed = start >= 0, end >= 0
@@ -118,7 +120,7 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
         tag_found=found,
         tag_closed=closed,
         empty=not observation.strip(),
-        problem=_problem(text, found, closed or _ended(text, prefilled, finish_reason), finish_reason),
+        problem=_problem(written, found, closed or _ended(text, prefilled, finish_reason), finish_reason),
     )
 
 

@@ -9,7 +9,7 @@ from agentworld_envs.backends.world_model.context import Prompt
 from agentworld_envs.backends.world_model.engines.base import Completion, GenerationRequest, Sampling
 from agentworld_envs.backends.world_model.engines.keys import attempt_seed
 from agentworld_envs.backends.world_model.session import WorldModelSession
-from agentworld_envs.interface import Action, Failure, MalformedPrediction, Transition, Usage, classify
+from agentworld_envs.interface import Action, Failure, Frame, MalformedPrediction, Transition, Usage, classify
 
 
 class Slot:
@@ -26,10 +26,16 @@ class Slot:
         self._tries = 0
         self._finish_reason = ""
         self._prediction: Prediction | None = None
+        self._frame: Frame | None = None
 
     def request(self, sampling: Sampling, prompt_version: str, attempt: int, deadline_s: float) -> GenerationRequest:
         """What to ask at this attempt (0-based); only the seed differs between attempts."""
         assert self.prompt is not None, "the slot's prompt has to be built before it asks"
+        if sampling.prefill and self.session.tracker is not None:
+            self._frame = self.session.tracker.frame(self.action)
+        if self._frame is not None:
+            framed = {"prefill": sampling.prefill + self._frame.lead, "stop": (*sampling.stop, self._frame.stop)}
+            sampling = sampling.model_copy(update=framed)
         return GenerationRequest(
             messages=self.prompt.messages,
             sampling=sampling,
@@ -50,12 +56,13 @@ class Slot:
         if completion.failure is not None:
             self.fail(completion.failure)
             return
+        frame = self._frame
         try:
-            self._prediction = parse_prediction(
-                completion.text, completion.reasoning, prefill, completion.finish_reason
-            )
+            begun = prefill + frame.lead if frame is not None else prefill
+            self._prediction = parse_prediction(completion.text, completion.reasoning, begun, completion.finish_reason)
             if self._prediction.problem is None:
-                self._succeed(self._prediction.text)
+                text = self._prediction.text
+                self._succeed(text if frame is None or self._prediction.tag_closed else _ended(text, frame))
         except Exception as error:  # noqa: BLE001 - the domain's tracker failed on this episode, not on the others
             self.fail(classify(error))
 
@@ -116,3 +123,9 @@ class Slot:
             "recorded_reasoning_tokens": 0 if recorded is None else recorded.reasoning_tokens,
             "recorded_cost": 0.0 if recorded is None else recorded.cost,
         }
+
+
+def _ended(text: str, frame: Frame) -> str:
+    """An observation whose end the model left to code."""
+    gap = "" if text.endswith("\n") else "\n"
+    return f"{text}{gap}{frame.tail}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from agentworld_envs.domains.terminal import wording
 from agentworld_envs.domains.terminal.belief import Belief
 from agentworld_envs.domains.terminal.checks import Check
 from agentworld_envs.domains.terminal.command import Kind, read
+from agentworld_envs.domains.terminal.effects import Unfollowed, follow
 from agentworld_envs.domains.terminal.scenario import InitialState
-from agentworld_envs.interface import Action, Evidence, Tracker
+from agentworld_envs.interface import Action, Evidence, Frame, Tracker
 
 
 class TerminalTracker(Tracker):
@@ -34,6 +36,16 @@ class TerminalTracker(Tracker):
         if command.kind is Kind.DONE:
             return wording.ENDED if self._asked else wording.CONFIRM
         return None
+
+    def frame(self, action: Action) -> Frame | None:
+        command, cwd = read(action), self.belief.cwd
+        if command.kind is not Kind.RUN or cwd is None:
+            return None
+        lead = wording.turn(cwd, command.text, "", cwd).rpartition(wording.prompt(cwd).rstrip())[0]
+        after = self.belief.fork()
+        with contextlib.suppress(Unfollowed):
+            follow(after, command.text)
+        return Frame(lead, f"{wording.USER}@{wording.HOST}:", wording.prompt(after.cwd or cwd).rstrip(" "))
 
     def observe(self, action: Action, observation: str) -> None:
         command = read(action)
