@@ -2,17 +2,19 @@
 
 In this order, first match wins:
 
-1. `<think>...</think>` and chat special tokens are removed;
+1. `<think>...</think>` and the chat tokens around an answer are removed;
 2. a tool call: OpenAI's `{"tool_calls": [...]}` or `{"function": {...}}`, `{"name": ..., "arguments": ...}` (arguments
    may be a JSON string), `<tool_call>...</tool_call>` (around bare text, too), or an object of the default tool's own
    arguments;
-3. the whole text when it is a JSON list (the keystrokes of a terminal);
+3. a JSON list that reaches to the end of the text (the keystrokes of a terminal);
 4. the last `<action>...</action>`;
 5. the last fenced block;
-6. the last line that is not empty, which may be a tool call again.
+6. the last line that is not empty, which may be a tool call again. (Where one command may have several lines, as in
+   a shell, bare text of several lines is refused: nobody could tell prose from command.)
 
-Bare text calls the domain's default tool. Nothing here raises on what an agent writes: what cannot be understood
-becomes a `Rejection`, whose text is the observation that the agent gets.
+What stands inside a tool call or a fence is never changed. Bare text calls the domain's default tool. Nothing here
+raises on what an agent writes: what cannot be understood becomes a `Rejection`, whose text is the observation that the
+agent gets.
 """
 
 from __future__ import annotations
@@ -28,11 +30,14 @@ from agentworld_envs.interface import Action, ConfigError
 
 MAX_ACTION_CHARS = 32_768
 """A longer action is refused unread."""
+_MOST_TRIES = 20
 
 _THINK_OPEN = re.compile(r"<think>", re.IGNORECASE)
 _THINK_CLOSE = re.compile(r"</think>", re.IGNORECASE)
-_SPECIAL = re.compile(r"<\|im_start\|>\s*assistant\b|<\|[a-zA-Z_]{1,32}\|>|</s>|<s>")
-_FENCE = re.compile(r" {0,3}(`{3,})([^`]*)$")
+_SPECIAL = r"(?:<\|im_start\|>\s*assistant\b|<\|[a-zA-Z_]{1,32}\|>|</s>|<s>)"
+_LEADING = re.compile(rf"(?:\s*{_SPECIAL})+")
+_TRAILING = re.compile(rf"(?:{_SPECIAL}\s*)+\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _PLAIN = re.compile(r"[^<{\[`\n\r]*\Z")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -58,12 +63,13 @@ class Rejection:
 class ActionParser:
     """Parses actions against the tools of one task."""
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]], default_tool: str) -> None:
+    def __init__(self, tools: Sequence[Mapping[str, Any]], default_tool: str, *, multiline: bool = False) -> None:
         """Compile the schemas.
 
         Args:
             tools: JSON schemas in OpenAI's function form.
             default_tool: the tool that bare text calls, through its first parameter.
+            multiline: whether a command of the default tool may have several lines.
 
         Raises:
             ConfigError: the default tool is not among `tools`, takes no parameter, or requires more than its first.
@@ -73,6 +79,7 @@ class ActionParser:
             function = tool["function"]
             self._schemas[function["name"]] = function.get("parameters", {})
         self._default = default_tool
+        self._multiline = multiline
         properties = self._schemas.get(default_tool, {}).get("properties", {})
         if not properties:
             raise ConfigError(
@@ -99,18 +106,26 @@ class ActionParser:
             return Rejection(f"The action has {len(text)} characters; at most {MAX_ACTION_CHARS} are read.")
         if _PLAIN.match(text):  # one line, nothing that could be markup
             return self._bare(text.strip())
-        text = strip_reasoning(text)
+        text = _answer(text.replace("\r\n", "\n"))
         tagged = _last_between(text, "<tool_call>", "</tool_call>")
         if tagged is None and text[:1] in ("{", "["):
             call = self._call(text)
             if call is not None:
                 return call
-            if text[:1] == "[" and _is_json_list(text):  # a domain's own action format, on any number of lines
-                return self._bare(text)
-        for block in (tagged, _last_between(text, "<action>", "</action>"), _last_fenced(text)):
+        listed = text if text[:1] == "[" and _is_json_list(text) else None
+        for block in (listed, tagged, _last_between(text, "<action>", "</action>"), _last_fenced(text)):
             if block is not None:
                 return self._block(block.strip(), is_call=block is tagged)
-        lines = [line for line in text.splitlines() if line.strip()]
+        listed = _last_list(text)
+        if listed is not None:
+            return self._block(listed)
+        lines = [line for line in text.split("\n") if line.strip()]
+        if self._multiline and len(lines) > 1:
+            return Rejection(
+                "Several lines without a fence may be prose or a command. Put the command, and nothing else, into one "
+                "fenced block (```), or call a tool.",
+                _one_line(text),
+            )
         return self._block(lines[-1].strip() if lines else "")
 
     def _block(self, text: str, *, is_call: bool = False) -> Action | Rejection:
@@ -119,7 +134,7 @@ class ActionParser:
             call = self._call(text)
             if call is not None:
                 return call
-            if is_call:
+            if is_call and not _is_json_list(text):
                 return Rejection(
                     'The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(text)
                 )
@@ -133,16 +148,22 @@ class ActionParser:
     def _call(self, body: str) -> Action | Rejection | None:
         """Read `body` as a tool call; `None` when it is not one and should be read as bare text."""
         try:
-            data = json.loads(body)
+            data = json.loads(body, strict=False)  # models often write real line breaks into strings
         except (ValueError, RecursionError):  # malformed, or nested deeper than any real call
             return None
+        calls = data.get("tool_calls") if isinstance(data, dict) else data
+        if isinstance(calls, list) and calls and all(_is_call(call) for call in calls):
+            if len(calls) > 1:
+                return Rejection(
+                    f"One action per turn, and these are {len(calls)} tool calls. None of them was done: send them one "
+                    "by one.",
+                    _one_line(body),
+                )
+            data = calls[0]
         if isinstance(data, list) and len(data) == 1:
             data = data[0]
         if not isinstance(data, dict):
             return None
-        calls = data.get("tool_calls")
-        if isinstance(calls, list) and calls and isinstance(calls[-1], dict):
-            data = calls[-1]
         if isinstance(data.get("function"), dict):
             data = data["function"]
         name = data.get("name")
@@ -151,10 +172,12 @@ class ActionParser:
             if data and all(key in own for key in data):
                 return self._checked(self._default, data)
             return None
-        arguments = data.get("arguments", data.get("parameters", {}))
+        arguments = data.get("arguments", data.get("parameters"))
+        if arguments is None:
+            arguments = {}
         if isinstance(arguments, str):
             try:
-                arguments = json.loads(arguments)
+                arguments = json.loads(arguments, strict=False)
             except (ValueError, RecursionError):
                 return Rejection(f"The arguments of {name!r} are not valid JSON.", _one_line(body))
         if not isinstance(arguments, dict):
@@ -197,6 +220,47 @@ class ActionParser:
         return ""
 
 
+def _is_call(data: Any) -> bool:
+    """Whether a JSON value names a tool, in any of the usual forms."""
+    return isinstance(data, dict) and (isinstance(data.get("function"), dict) or isinstance(data.get("name"), str))
+
+
+def _answer(text: str) -> str:
+    """A completion without its thinking. Thinking ends where a whole tool call begins, whatever that has inside."""
+    for start in (0, *(match.end() for match in _THINK_CLOSE.finditer(text))):
+        rest = _bare_ends(text[start:])
+        if rest[:1] in ("{", "[") and _is_json(rest):
+            return rest
+    return strip_reasoning(text)
+
+
+def _bare_ends(text: str) -> str:
+    """Text without the chat tokens before and after it."""
+    leading = _LEADING.match(text)
+    text = text[leading.end() :] if leading else text
+    return _TRAILING.sub("", text.rstrip()).strip()
+
+
+def _last_list(text: str) -> str | None:
+    """A JSON list of objects, or an empty one, that begins on a line of its own and reaches to the end of the text."""
+    start = text.find("\n[")
+    tries = 0
+    while start >= 0 and tries < _MOST_TRIES:
+        rest = text[start + 1 :].strip()
+        if (rest[1:].lstrip()[:1] in ("{", "]")) and _is_json_list(rest):
+            return rest
+        start, tries = text.find("\n[", start + 1), tries + 1
+    return None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _is_json_list(text: str) -> bool:
     try:
         return isinstance(json.loads(text, strict=False), list)
@@ -214,7 +278,7 @@ def strip_reasoning(text: str) -> str:
         answer = answer[: unclosed.start()]
     if not answer.strip() and opening:
         answer = text[: opening.start()]
-    return _SPECIAL.sub("", answer).strip()
+    return _bare_ends(answer)
 
 
 def _last_between(text: str, opening: str, closing: str) -> str | None:
@@ -225,19 +289,22 @@ def _last_between(text: str, opening: str, closing: str) -> str | None:
 
 
 def _last_fenced(text: str) -> str | None:
-    """The last fenced block, by CommonMark's rules: one that is never closed reaches to the end."""
-    ticks, block, last = 0, [""], None
+    """The last fenced block, by CommonMark's rules: one that is never closed reaches to the end. One that has nothing
+    in it is no block, unless there is no other."""
+    fence, block, blocks = "", [""], []
     for line in text.split("\n"):
         match = _FENCE.match(line)
-        if match and not ticks:
-            ticks, block = len(match[1]), []
-        elif match and len(match[1]) >= ticks and not match[2].strip():
-            ticks, last = 0, block
-        elif ticks:
+        if match and not fence:
+            fence, block = match[1], []
+        elif match and match[1].startswith(fence) and not match[2].strip():
+            fence = ""
+            blocks.append(block)
+        elif fence:
             block.append(line)
-    if ticks:
-        last = block
-    return None if last is None else "\n".join(last)
+    if fence:
+        blocks.append(block)
+    full = [block for block in blocks if any(line.strip() for line in block)] or blocks
+    return "\n".join(full[-1]) if full else None
 
 
 def _one_line(text: str) -> str:

@@ -149,6 +149,8 @@ class Domain(ABC):
     """Short name, as in `Task.domain`."""
     default_tool: ClassVar[str]
     """Tool that bare text calls: the text fills its first parameter, the only one that it may require."""
+    multiline: ClassVar[bool] = False
+    """Whether a command of the default tool may have several lines. Bare text of several lines is refused then."""
     task_sets: ClassVar[tuple[str, ...]]
     """Names that `tasks` accepts; the first is the default."""
     needs_sandbox: ClassVar[bool] = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, looks_like_list, parse_strokes
 from agentworld_envs.interface import Action
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_COMMAND = 32_768
 """Characters of a command."""
 
@@ -49,6 +51,8 @@ def read(action: Action) -> Command:
     if looks_like_list(text):
         strokes = parse_strokes(text)
         return Command(Kind.KEYS, strokes=tuple(strokes)) if strokes else Command(Kind.DONE)
+    if _SURROGATE.search(text):
+        raise Malformed("bash: the command has a lone surrogate in it, which is no character.")
     if "\0" in text:
         raise Malformed("bash: the command has a NUL character in it, which no shell can read.")
     if len(text) > MOST_COMMAND:

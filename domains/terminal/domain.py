@@ -35,8 +35,8 @@ from agentworld_envs.interface import (
 
 _RULES = f"""\
 You work on a Linux machine without network, as an ordinary user. Two ways to act, one action per turn:
-- a shell command, bare or in a fenced block, of one or several lines. The shell keeps its folder and variables \
-between commands. Standard input is empty; a command is stopped after {COMMAND_SECONDS:.0f} seconds.
+- a shell command: bare when it is one line, in a fenced block when it has several. The shell keeps its folder and \
+variables between commands. Standard input is empty; a command is stopped after {COMMAND_SECONDS:.0f} seconds.
 - a JSON list of keystrokes, typed into a terminal of 40 lines with a shell of its own, for programs that want one: \
 [{{"keystrokes": "ls -la\\n", "duration": 0.5}}]. Keys are typed as they are written, "\\n" is Enter; C-c, C-d, C-z \
 and alike, as an entry of their own, are control keys. "duration" is how many seconds to wait at most before the \
@@ -54,6 +54,7 @@ class Terminal(Domain):
 
     name = "terminal"
     default_tool = "bash"
+    multiline = True
     task_sets = SPLITS
     needs_sandbox = True
     tracker_knows_all = False

@@ -71,6 +71,8 @@ def _token(word: str) -> str:
 def looks_like_list(text: str) -> bool:
     """Whether a bare action is meant as a keystroke list and not as a shell command that begins with `[`."""
     text = text.strip()
+    if text.startswith("{") and text.endswith("}") and '"keystrokes"' in text:
+        return True
     return text.startswith("[") and text.endswith("]") and (text[1:-1].strip() == "" or text[1:].lstrip()[:1] == "{")
 
 
@@ -85,6 +87,8 @@ def parse_strokes(data: Any) -> list[Stroke]:
             data = json.loads(data, strict=False)  # models often write real line breaks
         except (ValueError, RecursionError) as error:
             raise Malformed(f"The keystroke list is not valid JSON: {error}.") from error
+    if isinstance(data, dict):
+        data = [data]
     if not isinstance(data, list):
         raise Malformed('Expected a list of {"keystrokes": TEXT, "duration": SECONDS}.')
     if len(data) > MOST_STROKES:
@@ -97,6 +101,8 @@ def _stroke(entry: Any, index: int) -> Stroke:
         raise Malformed(
             f'Entry {index} has no text "keystrokes". Expected {{"keystrokes": TEXT, "duration": SECONDS}}.'
         )
+    if re.search("[\ud800-\udfff]", entry["keystrokes"]):
+        raise Malformed(f"Entry {index} has a lone surrogate in it, which is no character.")
     seconds = entry.get("duration", DEFAULT_SECONDS)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds) or seconds < 0:
         raise Malformed(f"Entry {index}: expected a duration of 0 to {MOST_SECONDS:.0f} seconds, got {seconds!r:.40}.")

@@ -17,7 +17,7 @@ TASK = Task(id="t", domain="terminal", instruction="x", verifier={"checks": [{"k
 
 def _read(text: str) -> object:
     domain = Terminal()
-    action = ActionParser(domain.tools(TASK), domain.default_tool).parse(text)
+    action = ActionParser(domain.tools(TASK), domain.default_tool, multiline=True).parse(text)
     assert isinstance(action, Action), action
     return read(action)
 
@@ -33,6 +33,10 @@ LIST = '[{"keystrokes": "ls -la\\n", "duration": 0.1}, {"keystrokes": "C-c"}]'
         f"```json\n{LIST}\n```",
         f"<think>[]</think>\n{LIST}",
         json.dumps({"name": "keystrokes", "arguments": {"keys": json.loads(LIST)}}),
+        f"I will look around.\n{json.dumps(json.loads(LIST), indent=2)}",
+        f"<tool_call>\n{LIST}\n</tool_call>",
+        f"~~~json\n{LIST}\n~~~",
+        LIST.replace("\\n", "\n"),
         f"I will look around.\n```json\n{json.dumps(json.loads(LIST), indent=2)}\n```",
     ],
 )
@@ -42,7 +46,17 @@ def test_every_way_to_write_a_list(text: str) -> None:
     assert command.strokes == (Stroke("ls -la\n", 0.1), Stroke("C-c", 1.0))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("text", ["[]", "[ ]", "```json\n[]\n```", '{"name": "keystrokes", "arguments": {"keys": []}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "[ ]",
+        "```json\n[]\n```",
+        "I am done.\n[]",
+        "<tool_call>[]</tool_call>",
+        '{"name": "keystrokes", "arguments": {"keys": []}}',
+    ],
+)
 def test_an_empty_list_is_the_end(text: str) -> None:
     assert _read(text).kind is Kind.DONE  # type: ignore[attr-defined]
 
@@ -105,3 +119,52 @@ def test_a_malformed_list_is_refused_before_the_sandbox() -> None:
 def test_long_waits_are_cut() -> None:
     assert parse_strokes('[{"keystrokes": "", "duration": 9999}]')[0].seconds == 60.0
     assert looks_like_list(' [{"keystrokes": ""}] ')
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("```bash\ncat > f <<'EOF'\nhello\nEOF\n```", "cat > f <<'EOF'\nhello\nEOF"),
+        ("```\nls\\\n -la\n```\nThat will show it.", "ls\\\n -la"),
+        ("~~~\nls\n~~~", "ls"),
+        ("```\r\nls\r\npwd\r\n```\r\n", "ls\npwd"),
+        ("```\nls\n```\n```\n```", "ls"),
+        ('{"name": "bash", "arguments": {"command": "grep -c \'</think>\' log.txt"}}', "grep -c '</think>' log.txt"),
+        ('<think>a</think>{"command": "echo \'<s>x</s>\' > a.html"}', "echo '<s>x</s>' > a.html"),
+        ('{"command": "sed \'s/<|end|>/X/\' f"}', "sed 's/<|end|>/X/' f"),
+        ('{"name": "bash", "arguments": {"command": "a\nb"}}', "a\nb"),
+        ("<|im_start|>assistant\nls<|im_end|>", "ls"),
+        ("sed 's/<|end|>/X/' f", "sed 's/<|end|>/X/' f"),
+    ],
+)
+def test_a_command_is_what_was_written(text: str, command: str) -> None:
+    assert _read(text).text == command  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cd /tmp\necho hi > a.txt",
+        "cat > f <<'EOF'\nhello\nEOF",
+        "I will look.\nls",
+        '[{"name": "bash", "arguments": {"command": "a"}}, {"name": "bash", "arguments": {"command": "b"}}]',
+        '{"tool_calls": [{"function": {"name": "bash", "arguments": "{}"}}, {"function": {"name": "submit"}}]}',
+    ],
+)
+def test_what_could_mean_two_things_is_not_done(text: str) -> None:
+    domain = Terminal()
+    parsed = ActionParser(domain.tools(TASK), domain.default_tool, multiline=domain.multiline).parse(text)
+    assert isinstance(parsed, Rejection)
+    assert "one" in parsed.observation
+
+
+def test_no_arguments_may_be_null() -> None:
+    assert _read('{"name": "submit", "arguments": null}').kind is Kind.SUBMIT  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("text", ["echo \ud800", '[{"keystrokes": "\\ud800"}, {"keystrokes": "x"}]'])
+def test_a_lone_surrogate_is_refused(text: str) -> None:
+    domain = Terminal()
+    action = ActionParser(domain.tools(TASK), domain.default_tool, multiline=True).parse(text)
+    assert isinstance(action, Action)
+    assert "surrogate" in (domain.refuse(TASK, action) or "")
