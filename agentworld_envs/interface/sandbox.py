@@ -239,6 +239,14 @@ class Sandbox(abc.ABC):
         matters. Raises SandboxDead."""
 
     @abc.abstractmethod
+    def end_processes(self) -> None:
+        """End everything that runs in it, the session's shell included; the next command gets a new one.
+
+        Raises:
+            SandboxError: something does not end.
+        """
+
+    @abc.abstractmethod
     def screen(
         self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0, until_idle: bool = False
     ) -> str:

@@ -14,7 +14,7 @@ from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.shell_state import MOST_STATE
 from agentworld_envs.backends.sandbox.screen import Screen
-from agentworld_envs.interface import SandboxDead, SandboxRefused, SessionLost, Tampered
+from agentworld_envs.interface import SandboxDead, SandboxError, SandboxRefused, SessionLost, Tampered
 from agentworld_envs.interface.sandbox import (
     COLUMNS,
     COPY_LIMIT,
@@ -143,6 +143,10 @@ class GuestSandbox(Sandbox):
             raise ValueError(f"Expected limit to be 1 to {COPY_LIMIT} bytes, got {limit}.")
         answer = self._ask(Kind.PACK, {"path": path, "limit": limit}, timeout_s=FILE_TIMEOUT_S, most=limit)
         return archive.unpack(answer.blob, Path(target), limit)
+
+    def end_processes(self) -> None:
+        if not self._ask(Kind.KILL, {}, timeout_s=GRACE_S).header.get("none_left"):
+            raise SandboxError("What runs in the sandbox does not end.")
 
     def screen(
         self, keystrokes: str = "", wait_s: float = 1.0, *, settle_s: float = 0.0, until_idle: bool = False

@@ -124,7 +124,7 @@ class TreeCheck(_Check):
     path: str
     files: dict[str, str | None]
     """Relative path -> contents, compared as `text`; for a symbolic link its target with `-> ` in front."""
-    ignore: tuple[str, ...] = (".git",)
+    ignore: tuple[str, ...] = ()
     """Names of files and folders that are left out, wherever they are."""
 
     def trees(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class TreeCheck(_Check):
         found = {}
         for path in listing[self.path]:
             relative = path[len(self.path) :].strip("/")
-            entry = facts["paths"][path]
+            entry = facts["paths"][path] or {"type": "unknown"}
             if entry["type"] != "folder" and not set(relative.split("/")) & set(self.ignore):
                 found[relative] = entry
         if found.keys() != self.files.keys():
@@ -161,6 +161,9 @@ class RunCheck(_Check):
     files: dict[str, str | Entry] = Field(default_factory=dict)
     """Written before it runs: absolute path -> contents."""
     env: dict[str, str] = Field(default_factory=dict)
+    isolated: bool = False
+    """Whether it is a test of the judge's, which must not read settings and modules from the agent's folders: HOME is
+    empty, and Python takes no modules from the present folder or the user's own. (A program of the agent's is not.)"""
     reward_file: str | None = None
     """A file that the program writes a number from 0 to 1 into (or JSON with a `reward`): the credit for the task, 1
     for a solved one. Nothing else is expected of it then."""
@@ -175,7 +178,7 @@ class RunCheck(_Check):
     @property
     def key(self) -> str:
         """Names the result in the evidence."""
-        return self.model_dump_json(include={"argv", "stdin", "cwd", "files", "env"})
+        return self.model_dump_json(include={"argv", "stdin", "cwd", "files", "env", "isolated"})
 
     def credit(self, facts: Facts) -> float | None:
         """What the program gave for the task; `None` where it is not asked, or was not run."""
@@ -233,7 +236,7 @@ def parse_checks(data: Any, task_id: str) -> tuple[Check, ...]:
 
 def _same_entry(wanted: str | None, entry: Mapping[str, Any]) -> bool:
     if wanted is None:
-        return True
+        return entry["type"] in ("file", "link")
     if wanted.startswith("-> "):
         return bool(entry["type"] == "link" and entry["target"] == wanted[3:])
     return entry["type"] == "file" and entry.get("data") is not None and same_text(wanted, entry["data"], "text")

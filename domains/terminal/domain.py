@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentworld_envs.domains.terminal.checks import Check, RunCheck, parse_checks
+from agentworld_envs.domains.terminal.clock import NOW
 from agentworld_envs.domains.terminal.command import Kind, read
 from agentworld_envs.domains.terminal.families import FAMILIES
 from agentworld_envs.domains.terminal.folders import tasks_at
@@ -43,6 +44,7 @@ and alike, as an entry of their own, are control keys. "duration" is how many se
 screen is looked at; an entry with empty keystrokes only waits. You see the screen after the last entry.
 When the task is done, answer with an empty list [] and confirm it with another one. Only then the state of the \
 machine is checked; what you say does not count."""
+_NOW = f"{int(NOW.timestamp())} +0000"
 _PLAIN = re.compile(r"[^<{\[`\n\r\0]+")
 
 
@@ -61,6 +63,7 @@ class Terminal(Domain):
     sandbox_kinds = ("namespace", "docker")
     sandbox_settings = {
         "limits": {"output_cap": 16_384, "memory_mb": 1024, "disk_mb": 512},
+        "env": {"GIT_AUTHOR_DATE": _NOW, "GIT_COMMITTER_DATE": _NOW},  # else no two runs would have the same hashes
         # The last three are where tasks of Harbor and Terminal-Bench have their things.
         "writable": ("/workspace", "/home/agent", "/tmp", "/var/tmp", "/app", "/logs", "/tests"),
     }
@@ -143,7 +146,8 @@ class Terminal(Domain):
         open_ = [check for check, result in zip(checks, results, strict=True) if result is not True]
         if len(open_) == 1 and isinstance(open_[0], RunCheck):
             score = open_[0].credit(evidence) or 0.0
-        return Verdict(score, solved, done=True, determined=solved or False in results)
+        determined = solved or False in results or bool(evidence.get("complete"))
+        return Verdict(score, solved, done=True, determined=determined)
 
     def expert(self, task: Task, world: World) -> list[str]:
         """The solution that the task's author wrote, from the start of the episode.

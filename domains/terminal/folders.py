@@ -146,4 +146,4 @@ def _tests(folder: Path, told: TaskFile) -> list[RunCheck]:
         return []
     files: dict[str, Any] = {p: e for p, e in entries_of(folder, TESTS).items() if e.data is not None}
     argv = ("bash", f"{TESTS}/check.sh")
-    return [RunCheck(argv=argv, files=files, cwd=told.cwd, env=dict(told.env), timeout_s=120.0)]
+    return [RunCheck(argv=argv, files=files, isolated=True, cwd=told.cwd, env=dict(told.env), timeout_s=120.0)]

@@ -17,7 +17,7 @@ _GIT = (
 
 def git(repo: str, *args: str, out: str | None = None, code: int | None = 0) -> RunCheck:
     """Git with these arguments prints this (`None`: anything)."""
-    return RunCheck(argv=(*_GIT, "-C", repo, *args), stdout=out, exit_code=code)
+    return RunCheck(argv=(*_GIT, "-C", repo, *args), stdout=out, exit_code=code, isolated=True)
 
 
 def _full(ref: str) -> str:
@@ -84,7 +84,7 @@ def scenario(
     return Scenario(
         instruction,
         history.stage(),
-        [*checks, TreeCheck(path=repo, files=dict(lie))],
+        [*checks, TreeCheck(path=repo, files=dict(lie), ignore=(".git",))],
         [f"cd {repo} && {solution[0]}", *solution[1:]],
         setup=history.setup(repo, gone),
         needs=("git",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +13,18 @@ from agentworld_envs.domains.terminal.command import Command, Kind, read
 from agentworld_envs.domains.terminal.evidence import gather
 from agentworld_envs.domains.terminal.scenario import InitialState
 from agentworld_envs.domains.terminal.start import prepare
-from agentworld_envs.interface import Action, Evidence, SandboxError, SandboxRefused, SessionLost, Tampered, World
+from agentworld_envs.interface import Action, Evidence, SandboxError, SandboxRefused, Tampered, World
 from agentworld_envs.interface.sandbox import CommandResult, Machines, Sandbox
+
+logger = logging.getLogger(__name__)
 
 COMMAND_SECONDS = 30.0
 """A bare command is stopped after this long."""
+_FIND_SECONDS = 20.0
+_UNCOPIED = """
+[ -z "$(find /workspace /home/agent /tmp /var/tmp -xdev -type f -links +1 -print -quit)" ] || echo hard links
+[ -z "$(ls -A /dev/shm 2>/dev/null)" ] || echo shared memory
+"""
 OPEN_SECONDS = 10.0
 """The terminal's shell may take this long to show its first prompt."""
 
@@ -42,8 +50,8 @@ class TerminalWorld(World):
         self._cwd = start.cwd
         self._asked = False
         """Whether the latest action was the first `[]`."""
-        self._done: list[Action] = []
-        """What was done so far, to do it again where a copy of the files would not be the same state."""
+        self._done: list[tuple[Action, str]] = []
+        """What was done so far and shown, to do it again where a copy of the files would not be the same state."""
         self._typed = False
         self._ended = False
         self._facts: dict[str, Any] | None = None
@@ -56,8 +64,12 @@ class TerminalWorld(World):
     def act(self, action: Action) -> str:
         if self._ended:
             return wording.ENDED
+        shown = self._act(action)
+        self._done.append((action, shown))
+        return shown
+
+    def _act(self, action: Action) -> str:
         command = read(action)
-        self._done.append(action)
         confirmed, self._asked = self._asked, command.kind is Kind.DONE
         if command.kind is Kind.SUBMIT or (command.kind is Kind.DONE and confirmed):
             self._ended = True
@@ -74,8 +86,8 @@ class TerminalWorld(World):
             result = sandbox.run(command, COMMAND_SECONDS, merge_stderr=True)
         except SandboxRefused as error:  # too long for one request
             return wording.turn(before, command, f"bash: {error}\n", before)
-        except (SessionLost, Tampered):
-            raise
+        except Tampered:  # the agent's own act, not a failure of the machine: its shell is gone, and that is all
+            return wording.turn(before, command, wording.NEW_SHELL, before)
         self._cwd = result.cwd or before
         return wording.turn(before, command, _output(result), self._cwd)
 
@@ -106,29 +118,49 @@ class TerminalWorld(World):
                     self._facts = gather(judge, self._checks)
             self._facts["processes"] = processes
             self._ended = True
-        return {"final": True, **self._facts}
+        return {"final": True, "complete": True, **self._facts}
 
     def fork(self) -> TerminalWorld:
         """An independent world in the same state.
 
-        Files and the state of the shell are copied. Processes cannot be: while any runs in the background, or once
-        something was typed into the terminal, the twin gets there by doing all actions again.
+        Files and the state of the shell are copied. Processes, open terminals, shared memory and hard links cannot
+        be: where there are any, the twin gets there by doing all actions again in a fresh sandbox. When that shows
+        anything else than it did the first time, copying is the lesser evil, and a warning says what the twin lacks.
+        (Not carried over in any case: open descriptors of the shell, its history, pids.)
         """
         twin = TerminalWorld(self._machines, self._start, self._instruction, self._checks)
         if self._sandbox is None:
             twin.__dict__.update(self.__dict__)
             return twin
         try:
-            if self._typed or self._start.services or self._sandbox.processes():
-                twin.reset()
-                for action in list(self._done):
-                    twin.act(action)
-            else:
+            lacking = self._not_copied()
+            if not lacking or not self._do_again(twin):
+                if lacking:
+                    logger.warning("A fork of a terminal lacks what cannot be copied (%s).", lacking)
                 self._copy_to(twin)
         except BaseException:
             twin.close()
             raise
         return twin
+
+    def _not_copied(self) -> str:
+        """What a copy of the files and of the shell's state would not have; empty when it has all."""
+        sandbox = self._open()
+        if self._typed:
+            return "the terminal"
+        if self._start.services or sandbox.processes():
+            return "processes"
+        found = sandbox.exec(["bash", "-c", _UNCOPIED], _FIND_SECONDS, cwd="/")
+        return found.stdout.strip() or ("" if found.exit_code == 0 else "files that cannot be looked at")
+
+    def _do_again(self, twin: TerminalWorld) -> bool:
+        """Bring the twin here by the same actions. Gives whether it was shown the same."""
+        twin.reset()
+        if all(twin.act(action) == shown for action, shown in list(self._done)):
+            return True
+        twin.close()
+        twin.__init__(self._machines, self._start, self._instruction, self._checks)  # type: ignore[misc]
+        return False
 
     def _copy_to(self, twin: TerminalWorld) -> None:
         sandbox = self._open()
