@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from terminal.conftest import need
 from typer.testing import CliRunner, Result
 
 from agentworld_envs.cli import doctor, probes
@@ -42,11 +43,15 @@ def server() -> Iterator[str]:
 
 
 def test_report() -> None:
+    need("namespace")
     result = run()
     assert result.exit_code == 0, result.output
     for word in ("Python", "gymnasium", "domain text_world", "backend world_model", "engine openai", "$ALFWORLD_DATA"):
         assert word in result.output
-    assert "not used by the domains" in " ".join(result.output.split())
+    assert "domain terminal" in result.output
+    for bound in ("network", "privileges", "host_files", "disk"):
+        assert f"namespace {bound}" in result.output
+    assert "Tried: only lo" in " ".join(result.output.split())
 
 
 def test_missing_packages_come_with_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
