@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from sandbox.support import SLOW
+from sandbox.support import SLOW, until
 
 from agentworld_envs.backends.sandbox import Sandbox
 from agentworld_envs.backends.sandbox.guest import shell_state
@@ -70,7 +70,7 @@ def test_a_shell_that_became_another_program_is_a_process(sandbox: NamespaceSand
     sandbox.screen("", 20.0, until_idle=True)
     assert sandbox.processes() == []
     sandbox.screen("exec sleep 1000\r", 0.5)
-    assert [process.args for process in sandbox.processes()] == [("sleep", "1000")]
+    until(lambda: [process.args for process in sandbox.processes()] == [("sleep", "1000")], SLOW)
 
 
 CHANGES = [
@@ -157,7 +157,7 @@ def test_the_state_of_a_shell_of_another_kind_of_sandbox(anything: Sandbox) -> N
     anything.run("x=2; cd /; f() { :; }; sleep 1000 & y=3")
     anything.restore_shell(state)
     assert anything.run("f; pwd; echo ${y-unset}").stdout == "f1\n/tmp\nunset\n"
-    assert [process.args for process in anything.processes()] == [("sleep", "1000")]
+    until(lambda: [process.args for process in anything.processes()] == [("sleep", "1000")], SLOW)
 
 
 def test_states_that_are_none(sandbox: NamespaceSandbox) -> None:
