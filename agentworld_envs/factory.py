@@ -12,7 +12,7 @@ from agentworld_envs.backends import BackendConfig, build_backend
 from agentworld_envs.backends.sandbox import SharedMachines
 from agentworld_envs.domains import load_domain
 from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, Task, TaskList, TaskSource
-from agentworld_envs.interface.sandbox import Machines
+from agentworld_envs.interface.machines import Machines
 from agentworld_envs.rewards import build_reward
 from agentworld_envs.runner import EpisodeRunner
 from agentworld_envs.trajectories import TrajectoryWriter

@@ -31,7 +31,7 @@ from agentworld_envs.interface import (
     Verdict,
     classify,
 )
-from agentworld_envs.interface.sandbox import Machines
+from agentworld_envs.interface.machines import Machines
 from agentworld_envs.ledger import LINE_OF_SOURCE
 from agentworld_envs.parsing import ActionParser, Rejection
 from agentworld_envs.selection import choose_task

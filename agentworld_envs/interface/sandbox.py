@@ -1,15 +1,15 @@
-"""The two interfaces: a `Provider` makes sandboxes on one kind of machinery, a `Sandbox` is one machine."""
+"""`Sandbox`: one machine, and `Snapshot`: its files at one moment. Where they come from is in `machines`."""
 
 from __future__ import annotations
 
 import abc
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Self
 
-from agentworld_envs.interface.errors import CommandTimeout, SandboxRefused
+from agentworld_envs.interface.errors import SandboxRefused
+from agentworld_envs.interface.sandbox_facts import CommandResult, Process
 
 DEFAULT_TIMEOUT_S = 60.0
 """Seconds that a command may take where nothing else is said."""
@@ -19,76 +19,6 @@ COPY_LIMIT = 128 * 2**20
 """Bytes that `upload` and `download` copy at most where nothing else is said."""
 ROWS, COLUMNS = 40, 120
 """Size of the terminal screen."""
-
-
-class Usability(NamedTuple):
-    """Whether a kind of sandbox works on this machine."""
-
-    usable: bool
-    why: str
-    """What was found, in one sentence."""
-    what_to_do: str = ""
-    """How to make it usable; empty when it is."""
-
-
-class Bound(NamedTuple):
-    """How well one limit is kept on this machine."""
-
-    name: str
-    """`memory`, `pids`, `cpu`, `disk`, `network` ..."""
-    kept: bool
-    """Whether nothing in a sandbox can get past it."""
-    how: str
-    """By what, and what is left open."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CommandResult:
-    """How a command ended. Bytes that are not UTF-8 appear as `\\xNN`."""
-
-    stdout: str
-    stderr: str
-    """Empty when the command was run with `merge_stderr`."""
-    exit_code: int
-    """As the shell reports it: 128 + N for signal N; 124 when it ran out of time, 137 when it wrote too much."""
-    stdout_truncated: bool = False
-    """Whether the middle of the output was left out; a line in it says how much."""
-    stderr_truncated: bool = False
-    timed_out: bool = False
-    """Whether it was stopped at its deadline, with everything that it had started."""
-    output_exceeded: bool = False
-    """Whether it was stopped because it wrote more than `Limits.output_limit`."""
-    out_of_memory: bool = False
-    """Whether one of its processes was killed, by the agent or by the kernel, because all used too much memory."""
-    shell_restarted: bool = False
-    """Whether the shell ended with this command. The next one runs in a new shell: variables are lost, files stay."""
-    duration_s: float = 0.0
-    """Seconds, measured in the sandbox."""
-    cwd: str = ""
-    """The folder that the shell is in now, as it calls it itself; the guest's word. Empty after `exec`."""
-
-    def finished(self) -> Self:
-        """This result, if the command came to its own end.
-
-        Raises:
-            CommandTimeout: it was stopped; carries what it had written.
-        """
-        if self.timed_out or self.output_exceeded:
-            why = "ran out of time" if self.timed_out else "wrote more than is allowed"
-            raise CommandTimeout(f"The command {why} after {self.duration_s:.1f} s.", self.stdout, self.stderr)
-        return self
-
-
-class Process(NamedTuple):
-    """One living process of a sandbox. Bytes that are not UTF-8 appear as `\\xNN`."""
-
-    pid: int
-    """As the sandbox counts."""
-    parent: int
-    """1 is the agent, which also adopts those whose parent has ended. (Of kind `local` it has another number.)"""
-    args: tuple[str, ...]
-    """The program and its arguments as the process says them, the first 4096 bytes; the kernel's name for it in
-    brackets when it says nothing."""
 
 
 class Snapshot(abc.ABC):
@@ -311,72 +241,6 @@ class Sandbox(abc.ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class Provider(abc.ABC):
-    """Makes sandboxes of one configuration. May be used from several threads, but not in a forked child."""
-
-    @abc.abstractmethod
-    def probe(self) -> Usability:
-        """Whether this kind works here: tries it. Never raises."""
-
-    @abc.abstractmethod
-    def bounds(self) -> list[Bound]:
-        """How each limit is kept on this machine. Raises SandboxError when the kind is not usable."""
-
-    @abc.abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """What the sandboxes are made of, for the record of an episode: `kind`, `root` (what the root file system is)
-        and `digest` (changes with its contents). Raises SandboxError when it cannot be told."""
-
-    @abc.abstractmethod
-    def start(self) -> Sandbox:
-        """A new sandbox.
-
-        Raises:
-            SandboxError: the machine failed; the message says what to do.
-        """
-
-    @abc.abstractmethod
-    def shutdown(self) -> None:
-        """End all sandboxes and forget all snapshots. Shutting down twice does nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.shutdown()
-
-
-class Machines(abc.ABC):
-    """Where worlds take their sandboxes from. May be used from several threads."""
-
-    @abc.abstractmethod
-    def take(self) -> Sandbox:
-        """A new sandbox; the caller closes it.
-
-        Raises:
-            SandboxError: none can be had; the message says what to do.
-        """
-
-    @property
-    @abc.abstractmethod
-    def kind(self) -> str:
-        """`namespace`, `docker` or `local`; chosen at the first call. Raises SandboxError when none is usable."""
-
-    @abc.abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """What a recording has to know of them: kind, root and its digest, limits. JSON. Raises SandboxError."""
-
-    @abc.abstractmethod
-    def acquire(self) -> Self:
-        """Count one more user, who closes it, too. They may be used again after all users have closed them."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Count one user less; with the last one, what was kept ready ends."""
 
 
 def refuse_unsupported(what: str, kind: str) -> SandboxRefused:

@@ -12,7 +12,9 @@ from agentworld_envs.backends.sandbox.config import (
 from agentworld_envs.backends.sandbox.leases import sweep
 from agentworld_envs.backends.sandbox.machines import SharedMachines
 from agentworld_envs.backends.sandbox.pool import Pool
-from agentworld_envs.interface.sandbox import Bound, CommandResult, Process, Provider, Sandbox, Snapshot, Usability
+from agentworld_envs.interface.machines import Provider
+from agentworld_envs.interface.sandbox import Sandbox, Snapshot
+from agentworld_envs.interface.sandbox_facts import Bound, CommandResult, Process, Usability
 
 __all__ = [
     "Bound",

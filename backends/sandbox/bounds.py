@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from agentworld_envs.backends.sandbox.config import NamespaceConfig
-from agentworld_envs.interface.sandbox import Bound, Usability
+from agentworld_envs.interface.sandbox_facts import Bound, Usability
 
 _SWITCHES = {
     "/proc/sys/user/max_user_namespaces": ("0", "sysctl -w user.max_user_namespaces=15000"),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from agentworld_envs.interface import ConfigError
 
 if TYPE_CHECKING:
-    from agentworld_envs.interface.sandbox import Provider
+    from agentworld_envs.interface.machines import Provider
 
 FROZEN_ENV = {
     "LANG": "C.UTF-8",

@@ -15,16 +15,8 @@ from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.shell_state import MOST_STATE
 from agentworld_envs.backends.sandbox.screen import Screen
 from agentworld_envs.interface import SandboxDead, SandboxError, SandboxRefused, SessionLost, Tampered
-from agentworld_envs.interface.sandbox import (
-    COLUMNS,
-    COPY_LIMIT,
-    DEFAULT_TIMEOUT_S,
-    READ_LIMIT,
-    ROWS,
-    CommandResult,
-    Process,
-    Sandbox,
-)
+from agentworld_envs.interface.sandbox import COLUMNS, COPY_LIMIT, DEFAULT_TIMEOUT_S, READ_LIMIT, ROWS, Sandbox
+from agentworld_envs.interface.sandbox_facts import CommandResult, Process
 
 GRACE_S = 10.0
 """Seconds beyond a command's own time in which the agent has to answer."""

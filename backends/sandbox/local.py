@@ -18,7 +18,9 @@ from agentworld_envs.backends.sandbox.connection import Connection
 from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.backends.sandbox.roots import digest
 from agentworld_envs.interface import SandboxError
-from agentworld_envs.interface.sandbox import Bound, Provider, Snapshot, Usability, refuse_unsupported
+from agentworld_envs.interface.machines import Provider
+from agentworld_envs.interface.sandbox import Snapshot, refuse_unsupported
+from agentworld_envs.interface.sandbox_facts import Bound, Usability
 
 _END_TIMEOUT_S = 5.0
 _log = logging.getLogger(__name__)

@@ -11,7 +11,9 @@ from typing import Any, Self, cast
 from agentworld_envs.backends.sandbox.config import SandboxConfig, SandboxSettings, sandbox_config
 from agentworld_envs.backends.sandbox.pool import Pool
 from agentworld_envs.interface import ConfigError, SandboxError
-from agentworld_envs.interface.sandbox import Machines, Provider, Sandbox, Usability
+from agentworld_envs.interface.machines import Machines, Provider
+from agentworld_envs.interface.sandbox import Sandbox
+from agentworld_envs.interface.sandbox_facts import Usability
 
 logger = logging.getLogger(__name__)
 

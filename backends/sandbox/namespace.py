@@ -18,7 +18,9 @@ from agentworld_envs.backends.sandbox.guest_sandbox import GuestSandbox
 from agentworld_envs.backends.sandbox.roots import digest
 from agentworld_envs.backends.sandbox.zygote import Layers, Zygote
 from agentworld_envs.interface import AgentWorldError, SandboxDead, SandboxError
-from agentworld_envs.interface.sandbox import Bound, Provider, Sandbox, Snapshot, Usability
+from agentworld_envs.interface.machines import Provider
+from agentworld_envs.interface.sandbox import Sandbox, Snapshot
+from agentworld_envs.interface.sandbox_facts import Bound, Usability
 
 _Made = TypeVar("_Made")
 _STILL_TIMEOUT_S = 15.0

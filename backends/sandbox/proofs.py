@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from agentworld_envs.backends.sandbox.config import AnyConfig, Limits
-from agentworld_envs.interface.sandbox import Bound, CommandResult, Sandbox
+from agentworld_envs.interface.sandbox import Sandbox
+from agentworld_envs.interface.sandbox_facts import Bound, CommandResult
 
 PROOF_LIMITS = Limits(memory_mb=96, disk_mb=24, inodes=500, pids=24, cpus=0.5, cpu_seconds=1, open_files=256)
 """Small, so that a bound which does not hold does no harm."""

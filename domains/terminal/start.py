@@ -9,7 +9,8 @@ from agentworld_envs.domains.terminal.evidence import PYTHON
 from agentworld_envs.domains.terminal.inside import BUILD, READ, SETTLE
 from agentworld_envs.domains.terminal.scenario import SETUP_EPOCH, WORKSPACE, InitialState
 from agentworld_envs.interface import TaskError
-from agentworld_envs.interface.sandbox import CommandResult, Sandbox
+from agentworld_envs.interface.sandbox import Sandbox
+from agentworld_envs.interface.sandbox_facts import CommandResult
 
 SETUP_SECONDS = 60.0
 """Of each setup command."""

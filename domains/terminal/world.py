@@ -14,7 +14,9 @@ from agentworld_envs.domains.terminal.evidence import gather
 from agentworld_envs.domains.terminal.scenario import InitialState
 from agentworld_envs.domains.terminal.start import prepare
 from agentworld_envs.interface import Action, Evidence, SandboxError, SandboxRefused, Tampered, World
-from agentworld_envs.interface.sandbox import CommandResult, Machines, Sandbox
+from agentworld_envs.interface.machines import Machines
+from agentworld_envs.interface.sandbox import Sandbox
+from agentworld_envs.interface.sandbox_facts import CommandResult
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 from agentworld_envs.backends.sandbox.config import DOCKER_SHM, DockerConfig
 from agentworld_envs.backends.sandbox.docker.spec import total_memory
 from agentworld_envs.backends.sandbox.launcher import seccomp
-from agentworld_envs.interface.sandbox import Bound
+from agentworld_envs.interface.sandbox_facts import Bound
 
 
 def docker_bounds(info: dict[str, Any], config: DockerConfig) -> list[Bound]:

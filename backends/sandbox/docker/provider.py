@@ -23,7 +23,8 @@ from agentworld_envs.backends.sandbox.guest_sandbox import START_TIMEOUT_S
 from agentworld_envs.backends.sandbox.pool import Pool
 from agentworld_envs.backends.sandbox.roots.digest import digest_of_image
 from agentworld_envs.interface import AgentWorldError, SandboxError
-from agentworld_envs.interface.sandbox import Bound, Provider, Usability
+from agentworld_envs.interface.machines import Provider
+from agentworld_envs.interface.sandbox_facts import Bound, Usability
 
 _AFTER_S = 0.03
 """Seconds between the taking of a warm container and the start of the next: an episode's first command goes first."""
