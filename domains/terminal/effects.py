@@ -1,8 +1,8 @@
 """`follow`: the certain effects of simple shell commands on a `Belief`.
 
 It knows a small part of the shell: words and quotes, `&&`, `;` and line breaks, pipes of programs that only read (see
-`readers`), redirections to a file, here-documents, `cd`, `export`, `mkdir`, `touch`, `rm`, `cp`, `mv`, `chmod`, `ln -s`.
-All else is not followed; whoever calls then has to forget what it believed.
+`readers`), redirections to a file, here-documents, `cd`, `export`, `mkdir`, `touch`, `rm`, `cp`, `mv`, `chmod` and
+`ln -s`. All else is not followed; whoever calls then has to forget what it believed.
 """
 
 from __future__ import annotations
