@@ -140,7 +140,7 @@ class Belief:
             found.update({path: self.files[path] for path in inside})
         for path in paths:
             known, entry = self.look(path)
-            if known and self._is_in_sight(path):
+            if known and path not in WRITABLE and self._is_in_sight(path):
                 found[path] = entry
         if sum(len(entry.get("data", b"")) for entry in found.values() if entry is not None) > _MOST_BYTES:
             found, listings = {}, {}
@@ -245,7 +245,7 @@ def _check_strokes(strokes: Sequence[Stroke]) -> None:
     """Raise Unfollowed unless they are whole lines of ordinary characters, with some time to run."""
     for stroke in strokes:
         whole = not stroke.keys or (stroke.keys.endswith("\n") and stroke.typed == stroke.keys.replace("\n", "\r"))
-        if not whole or not _TYPABLE.fullmatch(stroke.keys):
+        if not whole or "!" in stroke.keys or not _TYPABLE.fullmatch(stroke.keys):
             raise Unfollowed(stroke.keys)
     if sum(len(stroke.keys) for stroke in strokes) > _MOST_TYPED:
         raise Unfollowed("too much at a time")

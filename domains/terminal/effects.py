@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from agentworld_envs.domains.terminal.belief import Belief
 
 UMASK = 0o022
+MOST_SLEEPS = 4
+"""Of one script; a command that takes too long is stopped."""
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
 _MEANING = re.compile(
     r"BASH.*|LD_.*|MALLOC.*|GLIBC.*|GCONV.*|PS\d|HIST.*|histchars|auto_resume|.*_OPTIONS|U?ID|EUID|PPID|"
@@ -53,7 +55,11 @@ def follow(belief: Belief, script: str, *, typed: bool = False) -> None:
         Unfollowed: its effects are not certain.
     """
     done: bool | None = True
-    for command in read_script(script):
+    commands = read_script(script)
+    sleeps = [stage for command in commands for stage in command.stages if stage and stage[0].text == "sleep"]
+    if len(sleeps) > MOST_SLEEPS:
+        raise Unfollowed("a command that may be stopped")
+    for command in commands:
         if not command.needs_success or done is True:
             done = _apply(belief, command, typed)
         elif done is None:
@@ -88,12 +94,26 @@ def _apply(belief: Belief, command: Command, typed: bool) -> bool | None:
     elif command.target is None:
         raise Unfollowed("nothing")
     if command.target is not None:
-        data = printed(belief, command.stages, command.document) if first else b""
+        data = printed(command.stages, command.document) if first else b""
+        if data is None and command.append:
+            _check_feedback(belief, command)
         done = _write(belief, command.target.plain, data, command.append, bool(first) and prints_lines(command.stages))
         if done is not True:
             return done
     surely = not first or (len(command.stages) == 1 and name in ("echo", "true", ":"))
     return True if surely else None
+
+
+def _check_feedback(belief: Belief, command: Command) -> None:
+    """Raise Unfollowed where a pipe may read what it appends, and never end."""
+    assert command.target is not None
+    target = find(belief, command.target.plain)
+    words = [word for stage in command.stages for word in stage[1:]] + [command.source or Word("x")]
+    for word in words:
+        if target.kind != "none" and not word.text.startswith("-") and word.text:
+            place = find(belief, word.plain, slash=True)
+            if place.path == target.path or place.kind in ("folder", "unknown"):
+                raise Unfollowed(word.text)
 
 
 def _assign(words: list[Word], *, exports: bool) -> bool:

@@ -208,7 +208,7 @@ def leads_away(belief: Belief, text: str) -> bool:
     return path != "/dev/null" and _FOREIGN.match(path) is not None
 
 
-def printed(belief: Belief, stages: list[list[Word]], document: bytes | None) -> bytes | None:
+def printed(stages: list[list[Word]], document: bytes | None) -> bytes | None:
     """What a pipe prints, `None` when only a shell would know."""
     if len(stages) > 1:
         return None

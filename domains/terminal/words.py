@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[?#])", re.ASCII)
 _DOUBLE = re.compile(r'"([^"$`\\!]*)"')
 _DOUBLE_ACTIVE = re.compile(r'"(?:[^"$`\\!]|\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[?#]))*"', re.ASCII)
 _QUIET = re.compile(r"2>(?:&1|[ \t]*/dev/null)(?=[ \t\n;|&]|$)")
-_ALONE = re.compile(r"(?:\[|\]|!)(?=[ \t\n;]|$)")
+_ALONE = re.compile(r"!(?=[ \t])|[\[\]](?=[ \t\n;]|$)")
 _TILDE = re.compile(r"~(?=[/ \t\n;]|$)")
 
 

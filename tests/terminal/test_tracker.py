@@ -173,6 +173,7 @@ def test_keystrokes_are_followed_line_by_line() -> None:
         ["echo 'a\n", "echo 3 > /workspace/out.txt\n"],
         ["cat > /workspace/x <<'E'\n", "echo 3 > /workspace/out.txt\n"],
         ["true &&\n", "echo 3 > /workspace/out.txt\n"],
+        ["echo 3 > /workspace/out.txt # a!b\n"],
         ["#" * 5000 + "\n", "echo 3 > /workspace/out.txt\n"],
     ],
     ids=lambda keys: repr(keys[0])[:30],
