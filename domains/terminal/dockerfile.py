@@ -1,50 +1,42 @@
-"""The part of a Dockerfile that can be done in a sandbox without network: folders, files, variables, commands."""
+"""The part of a Dockerfile that can be done in a sandbox without network: folders, files, variables, commands.
+
+Files are copied before the first command is run. Whatever is not understood is said to be so, and never left out.
+"""
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shlex
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import NamedTuple
 
-from agentworld_envs.domains.terminal.entries import Entry, entries_of, file
-from agentworld_envs.interface import TaskError
-
-_NETWORK = re.compile(
-    r"\b(curl|wget|pip3?|uv|uvx|npm|npx|yarn|cargo|go get|gem|conda|apk|yum|dnf|git clone|add-apt-repository|rustup)\b"
+from agentworld_envs.domains.terminal.dockershell import without_packages
+from agentworld_envs.domains.terminal.dockertext import (
+    SANDBOX_PATH,
+    Unsupported,
+    ignored_by,
+    instructions,
+    words_of,
 )
-_APT = re.compile(r"\bapt(?:-get)?\b")
-_IGNORED = {"ARG", "CMD", "ENTRYPOINT", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "SHELL", "STOPSIGNAL", "USER"}
-_PROGRAM_OF = {
-    "build-essential": "make",
-    "coreutils": "ls",
-    "findutils": "find",
-    "gawk": "awk",
-    "procps": "ps",
-    "python3-pytest": "python:pytest",
-    "python3-yaml": "python:yaml",
-    "xz-utils": "xz",
-}
-"""Program by which it is known that a package is there; by default one of the package's name."""
-_HARNESS = {
-    "apt-utils",
-    "asciinema",
-    "ca-certificates",
-    "curl",
-    "locales",
-    "python3-pip",
-    "python3-venv",
-    "sudo",
-    "tmux",
-    "tzdata",
-    "wget",
-}
-"""Packages that a task's harness wants, or that are of no use without network."""
+from agentworld_envs.domains.terminal.entries import Entry, entries_of, read_entry
+from agentworld_envs.domains.terminal.scenario import WRITABLE
+
+_IGNORED = {"CMD", "ENTRYPOINT", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL", "USER", "VOLUME"}
+_ARCHIVE = re.compile(r"\.(tar|tar\.(gz|bz2|xz|zst)|tgz|tbz2?|txz)$")
+_FLAG = re.compile(r"--([a-z]+)(?:=(\S*))?(?:\s+|$)")
 
 
-class Unsupported(TaskError):
-    """The file needs what a sandbox without network cannot give."""
+class Step(NamedTuple):
+    """One `RUN`."""
+
+    cwd: str
+    variables: dict[str, str]
+    options: str
+    """Of the shell."""
+    command: str
 
 
 @dataclass(slots=True)
@@ -67,98 +59,203 @@ def read_dockerfile(path: Path) -> Recipe:
     Raises:
         Unsupported: an instruction that needs the network, or that is not known.
     """
-    recipe = Recipe()
-    for line in _lines(path.read_text(encoding="utf-8")):
-        name, _, rest = line.partition(" ")
-        _apply(recipe, name.upper(), rest.strip(), path.parent)
-    recipe.folders.append(recipe.cwd)
-    return recipe
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Unsupported("its Dockerfile is not UTF-8") from error
+    build = _Build(path.parent)
+    for name, rest in instructions(text):
+        build.apply(name, rest.strip())
+    return build.finish()
 
 
-def _lines(text: str) -> list[str]:
-    kept = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    joined = re.sub(r"\\[ \t]*\n", " ", "\n".join(kept))
-    return [line.strip() for line in joined.splitlines() if line.strip()]
+class _Build:
+    def __init__(self, context: Path) -> None:
+        self._context = context
+        self._ignored = ignored_by(context)
+        self._recipe = Recipe()
+        self._arguments: dict[str, str] = {}
+        self._before: dict[str, str] = {}
+        """Arguments before `FROM`; they are known behind it only where they are named again."""
+        self._options = ""
+        self._steps: list[Step] = []
 
+    @property
+    def _variables(self) -> dict[str, str]:
+        return {"PATH": SANDBOX_PATH, **self._arguments, **self._recipe.env}
 
-def _apply(recipe: Recipe, name: str, rest: str, context: Path) -> None:
-    if name == "FROM":
-        if recipe.base:
-            raise Unsupported("it is built in several stages")
-        recipe.base = rest
-    elif name == "WORKDIR":
-        recipe.cwd = str(PurePosixPath(recipe.cwd) / rest.strip("\"'"))
+    def apply(self, name: str, rest: str) -> None:
+        recipe = self._recipe
+        if name == "FROM":
+            if recipe.base:
+                raise Unsupported("it is built in several stages")
+            recipe.base = rest or "scratch"
+            self._before, self._arguments = self._arguments, {}
+        elif name == "ARG":
+            self._argument(rest)
+        elif not recipe.base:
+            raise Unsupported(f"its instruction {name} stands before FROM")
+        elif name == "WORKDIR":
+            recipe.cwd = posixpath.normpath(posixpath.join(recipe.cwd, self._one(rest)))
+            recipe.folders.append(recipe.cwd)
+        elif name == "ENV":
+            recipe.env.update(self._assignments(rest))
+        elif name in ("COPY", "ADD"):
+            self._copy(name, rest)
+        elif name == "RUN":
+            self._run(rest)
+        elif name == "SHELL":
+            self._shell(rest)
+        elif name not in _IGNORED:
+            raise Unsupported(f"its instruction {name} is not known")
+
+    def finish(self) -> Recipe:
+        recipe = self._recipe
+        if not recipe.base:
+            raise Unsupported("its Dockerfile has no FROM")
         recipe.folders.append(recipe.cwd)
-    elif name == "ENV":
-        recipe.env.update(_variables(rest))
-    elif name in ("COPY", "ADD"):
-        _copy(recipe, rest, context)
-    elif name == "RUN":
-        _run(recipe, rest)
-    elif name not in _IGNORED:
-        raise Unsupported(f"its instruction {name} is not known")
+        recipe.setup = [_rendered(step, recipe.env) for step in self._steps]
+        return recipe
 
+    def _one(self, rest: str) -> str:
+        value = "".join(words_of(rest, self._variables, split=False))
+        if not value:
+            raise Unsupported("its WORKDIR is empty")
+        return value
 
-def _variables(rest: str) -> dict[str, str]:
-    words = shlex.split(rest)
-    if words and "=" not in words[0]:
-        return {words[0]: " ".join(words[1:])}
-    return dict(word.split("=", 1) for word in words if "=" in word)
+    def _argument(self, rest: str) -> None:
+        for word in words_of(rest, {**self._before, **self._variables}):
+            name, given, value = word.partition("=")
+            if not given and name.startswith(("TARGET", "BUILD")):
+                continue  # the builder knows them, and nobody else
+            self._arguments[name] = value if given else self._before.get(name, "")
 
+    def _assignments(self, rest: str) -> dict[str, str]:
+        first = re.match(r"[^\s=]+(?=\s)", rest)
+        if first is not None:
+            found = {first[0]: "".join(words_of(rest[first.end() :].strip(), self._variables, split=False))}
+        else:
+            found = dict(word.partition("=")[::2] for word in words_of(rest, self._variables))
+        for name in found:
+            if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+                raise Unsupported(f"its variable {name!r:.40} has no name that a shell knows")
+        return found
 
-def _copy(recipe: Recipe, rest: str, context: Path) -> None:
-    words = json.loads(rest) if rest.startswith("[") else shlex.split(rest)
-    if any(word.startswith("--from") for word in words):
-        raise Unsupported("it copies from another image")
-    *sources, target = [word for word in words if not word.startswith("--")]
-    root = str(PurePosixPath(recipe.cwd) / target)
-    for source in sources:
-        if "://" in source:
+    def _shell(self, rest: str) -> None:
+        words = _json_words(rest)
+        if not words or posixpath.basename(words[0]) not in ("sh", "bash", "dash"):
+            raise Unsupported(f"its SHELL is {rest:.60}")
+        options = [re.sub(r"(?<=-)[a-zA-Z]+", lambda m: re.sub("[cl]", "", m[0]), word) for word in words[1:]]
+        self._options = shlex.join(option for option in options if option != "-")
+
+    def _run(self, rest: str) -> None:
+        flag = _FLAG.match(rest)
+        if flag is not None:
+            raise Unsupported(f"its RUN has the option --{flag[1]}")
+        words = _json_words(rest)
+        command, needs = without_packages(rest if words is None else shlex.join(words))
+        self._recipe.needs += needs
+        if command:
+            variables = {**self._arguments, **self._recipe.env}
+            self._steps.append(Step(self._recipe.cwd, variables, self._options, command))
+
+    def _copy(self, name: str, rest: str) -> None:
+        mode: str | None = None
+        while flag := _FLAG.match(rest):
+            rest = rest[flag.end() :]
+            if flag[1] == "from":
+                raise Unsupported("it copies from another image")
+            if flag[1] == "chmod" and re.fullmatch(r"[0-7]{3,4}", flag[2] or ""):
+                mode = flag[2]
+            elif flag[1] not in ("chown", "link"):
+                raise Unsupported(f"its {name} has the option {flag[0].strip()}")
+        listed = _json_words(rest)
+        if listed is None:
+            words = words_of(rest, self._variables)
+        else:
+            words = ["".join(words_of(word, self._variables, split=False)) for word in listed]
+        if len(words) < 2:
+            raise Unsupported(f"its {name} has no target")
+        *sources, target = words
+        if name == "ADD" and any(_ARCHIVE.search(source) for source in sources):
+            raise Unsupported("it unpacks an archive")
+        root = posixpath.normpath(posixpath.join(self._recipe.cwd, target))
+        found = [path for source in sources for path in self._find(source)]
+        inside = target.endswith("/") or posixpath.basename(target) in (".", "..") or self._is_folder(root)
+        if len(found) > 1 and not inside:
+            raise Unsupported(f"its {name} has several sources, and its target {target!r} does not end with /")
+        for path in found:
+            self._put(path, root, mode, inside=inside)
+
+    def _find(self, source: str) -> list[Path]:
+        if "://" in source or source.startswith("git@"):
             raise Unsupported(f"it fetches {source.partition('://')[0]} addresses")
-        found = sorted(context.glob(source.lstrip("/"))) if source not in (".", "./") else [context]
+        plain = posixpath.normpath(source.lstrip("/") or ".")
+        if "**" in plain or "\\" in plain:
+            raise Unsupported(f"its pattern {source!r} is not understood")
+        context = self._context
+        found = [context] if plain == "." else [] if plain.startswith("..") else sorted(context.glob(plain))
+        if plain.startswith("..") or any(not p.resolve().is_relative_to(context.resolve()) for p in found):
+            raise Unsupported(f"its file {source!r} lies outside of its folder")
+        found = [p for p in found if p.is_dir() or not self._ignored(p.relative_to(context).as_posix())]
         if not found:
             raise Unsupported(f"its file {source!r} is missing")
-        for path in found:
-            if not path.resolve().is_relative_to(context.resolve()):
-                raise Unsupported(f"its file {source!r} lies outside of its folder")
-            if path.is_dir():
-                copied = entries_of(path, root)
-                recipe.files.update({k: v for k, v in copied.items() if not k.endswith("/Dockerfile")})
-                recipe.folders.append(root)
-            else:
-                inside = target.endswith(("/", ".")) or len(sources) > 1 or len(found) > 1
-                recipe.files[f"{root.rstrip('/')}/{path.name}" if inside else root] = _one(path)
+        return found
+
+    def _is_folder(self, path: str) -> bool:
+        recipe = self._recipe
+        known = [*WRITABLE, recipe.cwd, *recipe.folders, *(name for name, e in recipe.files.items() if e.folder)]
+        if any(f"{name}/".startswith(path.rstrip("/") + "/") for name in known):
+            return True
+        if any(name.startswith(path + "/") for name in recipe.files):
+            return True
+        made = re.compile(rf"\bmkdir\b[^;&|\n]*(?<![\w.-]){re.escape(posixpath.basename(path))}(?![\w.-])")
+        if any(made.search(step.command) for step in self._steps):
+            raise Unsupported(f"whether its target {path!r} is a folder is not known; it would be with / at the end")
+        return False
+
+    def _put(self, path: Path, root: str, mode: str | None, *, inside: bool) -> None:
+        files = self._recipe.files
+        if not path.is_dir():
+            entry = read_entry(path)
+            name = posixpath.join(root, path.name) if inside else root
+            files[name] = entry if mode is None else entry.model_copy(update={"mode": mode})
+            return
+        above = path.relative_to(self._context).as_posix()
+
+        def skip(below: str) -> bool:
+            name = below if above == "." else f"{above}/{below}"
+            return name == "Dockerfile" or self._ignored(name)
+
+        for name, entry in entries_of(path, root, skip=skip).items():
+            changed = mode is not None and entry.link is None
+            files[name] = entry.model_copy(update={"mode": mode}) if changed else entry
+        self._recipe.folders.append(root)
 
 
-def _one(path: Path) -> Entry:
-    data = path.read_bytes()
-    mode = "755" if path.stat().st_mode & 0o100 else None
+def _rendered(step: Step, final: dict[str, str]) -> str:
+    """A command that does what a step does where the final variables are set. Docker's shell goes on after errors."""
+    lines = [f"cd {shlex.quote(step.cwd)}"]
+    lines += [f"export {n}={shlex.quote(v)}" for n, v in step.variables.items() if final.get(n) != v]
+    gone = [name for name in final if name not in step.variables]
+    if "PATH" in gone:
+        gone.remove("PATH")
+        lines.append(f"export PATH={SANDBOX_PATH}")
+    if gone:
+        lines.append(f"unset {' '.join(gone)}")
+    lines.append("set +e" + (f" {step.options}" if step.options else ""))
+    return "\n".join([*lines, step.command])
+
+
+def _json_words(text: str) -> list[str] | None:
+    """The words of the JSON form of an instruction; `None` when it is not written so."""
+    if not text.startswith("["):
+        return None
     try:
-        return file(data.decode(), mode=mode)
-    except UnicodeDecodeError:
-        return file(data, mode=mode)
+        words = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return words if isinstance(words, list) and all(isinstance(word, str) for word in words) else None
 
 
-def _run(recipe: Recipe, rest: str) -> None:
-    command = shlex.join(json.loads(rest)) if rest.startswith("[") else rest
-    left = []
-    for part in re.split(r"\s*&&\s*", command):
-        if _APT.search(part):
-            recipe.needs += _packages(part)
-        elif "/var/lib/apt/lists" not in part:
-            left.append(part)
-    command = " && ".join(left)
-    match = _NETWORK.search(command)
-    if match is not None:
-        raise Unsupported(f"it needs the network: {match[0]}")
-    if command:
-        recipe.setup.append(f"cd {shlex.quote(recipe.cwd)} && {command}" if recipe.cwd != "/app" else command)
-
-
-def _packages(part: str) -> list[str]:
-    """Programs that stand for the packages that apt is to install."""
-    words = shlex.split(part)
-    if "install" not in words:
-        return []
-    names = [word.partition("=")[0] for word in words[words.index("install") + 1 :] if not word.startswith("-")]
-    return [_PROGRAM_OF.get(name, name) for name in names if name not in _HARNESS]
+__all__ = ["Recipe", "Unsupported", "read_dockerfile"]

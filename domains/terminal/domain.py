@@ -15,7 +15,7 @@ from agentworld_envs.domains.terminal.command import Kind, read
 from agentworld_envs.domains.terminal.families import FAMILIES
 from agentworld_envs.domains.terminal.folders import tasks_at
 from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, render_strokes
-from agentworld_envs.domains.terminal.scenario import InitialState
+from agentworld_envs.domains.terminal.scenario import WRITABLE, InitialState
 from agentworld_envs.domains.terminal.simulation import brief
 from agentworld_envs.domains.terminal.tasks import SPLITS, GeneratedTasks
 from agentworld_envs.domains.terminal.tracker import TerminalTracker
@@ -64,8 +64,7 @@ class Terminal(Domain):
     sandbox_settings = {
         "limits": {"output_cap": 16_384, "memory_mb": 1024, "disk_mb": 512},
         "env": {"GIT_AUTHOR_DATE": _NOW, "GIT_COMMITTER_DATE": _NOW},  # else no two runs would have the same hashes
-        # The last three are where tasks of Harbor and Terminal-Bench have their things.
-        "writable": ("/workspace", "/home/agent", "/tmp", "/var/tmp", "/app", "/logs", "/tests"),
+        "writable": WRITABLE,
     }
 
     def tasks(self, name: str | None = None) -> TaskSource:

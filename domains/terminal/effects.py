@@ -1,332 +1,333 @@
 """`follow`: the certain effects of simple shell commands on a `Belief`.
 
-It knows a small part of the shell: words and quotes, `&&`, `;` and line breaks, pipes of programs that only read,
-redirections to a file, here-documents, `cd`, `export`, `mkdir`, `touch`, `rm`, `cp`, `mv`, `chmod`, `ln -s`. All else
-is not followed; whoever calls then has to forget what it believed.
+It knows a small part of the shell: words and quotes, `&&`, `;` and line breaks, pipes of programs that only read (see
+`readers`), redirections to a file, here-documents, `cd`, `export`, `mkdir`, `touch`, `rm`, `cp`, `mv`, `chmod` and
+`ln -s`. All else is not followed; whoever calls then has to forget what it believed.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from agentworld_envs.domains.terminal.places import (
+    Place,
+    belongs_elsewhere,
+    find,
+    find_link,
+    mode_of,
+)
+from agentworld_envs.domains.terminal.readers import check_reader, printed, prints_lines
+from agentworld_envs.domains.terminal.scenario import WRITABLE
+from agentworld_envs.domains.terminal.wording import HOME
+from agentworld_envs.domains.terminal.words import Command, Unfollowed, Word, read_script
 
 if TYPE_CHECKING:
     from agentworld_envs.domains.terminal.belief import Belief
 
-READERS = frozenset(
-    """
-    awk basename cat column comm cut date df diff dirname du echo env expr false fgrep egrep file fold free grep head
-    hostname id join jq ls md5sum nl od paste printenv printf ps pwd readlink realpath rev seq sha256sum sleep sort
-    stat strings tac tail test tr tree true type uname uniq wc which whoami xxd
-    """.split()  # noqa: SIM905 - forty quoted words are harder to read
+UMASK = 0o022
+MOST_SLEEPS = 4
+"""Of one script; a command that takes too long is stopped."""
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
+_MEANING = re.compile(
+    r"BASH.*|LD_.*|MALLOC.*|GLIBC.*|GCONV.*|PS\d|HIST.*|histchars|auto_resume|.*_OPTIONS|U?ID|EUID|PPID|"
+    r"HOME|PATH|CDPATH|IFS|ENV|SHELLOPTS|SHELL|PWD|OLDPWD|POSIXLY_CORRECT|PROMPT_COMMAND|GLOBIGNORE|EXECIGNORE|TMPDIR|"
+    r"INPUTRC|TERM|TERMCAP|FUNCNEST|FUNCNAME|GROUPS|DIRSTACK|TMOUT|IGNOREEOF|OPT\w+|LINENO|SECONDS|RANDOM|_|AWK\w*|JQ\w*"
 )
-"""Programs that change nothing with the options that are accepted here."""
-_WRITING = re.compile(r"(?s).*\b(system|getline|print\s*>|printf[^|]*>)|.*[>|]")
-_HEREDOC = re.compile(r"(?s)cat\s*(>>?)\s*(\S+)\s*<<\s*(['\"])(\w+)\3\n(.*\n)?\4\s*")
-_ASSIGNMENT = re.compile(r"(?:export )?([A-Za-z_]\w*)=([\w./:@%+,-]*)")
-_ACTIVE = re.compile(r"[$`*?\[\](){}!#&|<>;~\\]|^-$")
 
 
-class Unfollowed(Exception):
-    """The effects of a command are not certain."""
+def changes_meaning(name: str) -> bool:
+    """Whether commands may mean something else once this variable is set."""
+    return _MEANING.fullmatch(name) is not None
 
 
-def follow(belief: Belief, command: str) -> None:
-    """Apply what a command does. Raises Unfollowed when it is not certain; the belief may then be half changed."""
-    command = command.strip()
-    heredoc = _HEREDOC.fullmatch(command)
-    if heredoc is not None:
-        _write(belief, heredoc[2], (heredoc[5] or "").encode(), append=heredoc[1] == ">>")
-        return
-    for line in command.split("\n"):
-        if line.strip() and not line.lstrip().startswith("#"):
-            done: bool | None = True
-            for needs_success, words in _commands(line):
-                if not needs_success or done is True:
-                    done = _simple(belief, words)
-                elif done is None:
-                    _check_harmless(words)
+def follow(belief: Belief, script: str, *, typed: bool = False) -> None:
+    """Apply what a script does.
+
+    Args:
+        belief: what is known before; may be half changed when the script is not followed.
+        script: shell text.
+        typed: it runs in a terminal and not with empty standard input.
+
+    Raises:
+        Unfollowed: its effects are not certain.
+    """
+    done: bool | None = True
+    commands = read_script(script)
+    sleeps = [stage for command in commands for stage in command.stages if stage and stage[0].text == "sleep"]
+    if len(sleeps) > MOST_SLEEPS:
+        raise Unfollowed("a command that may be stopped")
+    for command in commands:
+        if not command.needs_success or done is True:
+            done = _apply(belief, command, typed)
+        elif done is None:
+            if command.target is not None:  # here it matters whether it runs
+                raise Unfollowed("a command that may run")
+            _check_stages(belief, command, typed)
 
 
-def _commands(line: str) -> list[tuple[bool, list[str]]]:
-    """The commands of a line: whether each runs only if the one before succeeded, and its words."""
-    if re.search(r"\d[<>]", line):  # a descriptor is redirected, or it looks like that
-        raise Unfollowed(line)
-    lexer = shlex.shlex(line, posix=False, punctuation_chars="&|;<>()")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        tokens = list(lexer)
-    except ValueError as error:
-        raise Unfollowed(str(error)) from error
-    found: list[tuple[bool, list[str]]] = [(False, [])]
-    for token in tokens:
-        if token in ("&&", ";"):
-            found.append((token == "&&", []))
-        else:
-            found[-1][1].append(token)
-    return [(needs, words) for needs, words in found if words]
+def _check_stages(belief: Belief, command: Command, typed: bool) -> None:
+    for index, stage in enumerate(command.stages):
+        check_reader(belief, stage, typed=typed, fed=index > 0 or command.fed)
 
 
-def _check_harmless(words: list[str]) -> None:
-    """Raise Unfollowed where it matters whether a command runs."""
-    if ">" in words or ">>" in words:
-        raise Unfollowed(" ".join(words))
-    stages: list[list[str]] = [[]]
+def _apply(belief: Belief, command: Command, typed: bool) -> bool | None:
+    """Apply one pipe. Gives whether it succeeds, `None` when only a shell would know."""
+    first = command.stages[0]
+    alone = len(command.stages) == 1 and command.target is None and not command.fed
+    name = first[0].head if first and not (first[0].quoted or first[0].active or first[0].glob) else ""
+    if alone and name in _EFFECTS:
+        words = [word.plain for word in first[1:]]
+        if not all(words):
+            raise Unfollowed("an empty word")
+        return _EFFECTS[name](belief, words)
+    if alone and first and (name == "export" or _ASSIGNMENT.match(first[0].head)):
+        return _assign(first[1:] if name == "export" else first, exports=name == "export")
+    if command.source is not None:
+        place = find(belief, command.source.plain)
+        if place.kind != "file" or place.mode & 0o400 == 0:
+            raise Unfollowed(place.path)
+    if first:
+        _check_stages(belief, command, typed)
+    elif command.target is None:
+        raise Unfollowed("nothing")
+    if command.target is not None:
+        data = printed(command.stages, command.document) if first else b""
+        if data is None and command.append:
+            _check_feedback(belief, command)
+        done = _write(belief, command.target.plain, data, command.append, bool(first) and prints_lines(command.stages))
+        if done is not True:
+            return done
+    surely = not first or (len(command.stages) == 1 and name in ("echo", "true", ":"))
+    return True if surely else None
+
+
+def _check_feedback(belief: Belief, command: Command) -> None:
+    """Raise Unfollowed where a pipe may read what it appends, and never end."""
+    assert command.target is not None
+    target = find(belief, command.target.plain)
+    words = [word for stage in command.stages for word in stage[1:]] + [command.source or Word("x")]
     for word in words:
-        if word == "|":
-            stages.append([])
-        else:
-            stages[-1].append(word)
-    for stage in stages:
-        _check_reader(stage)
+        if target.kind != "none" and not word.text.startswith("-") and word.text:
+            place = find(belief, word.plain, slash=True)
+            if place.path == target.path or place.kind in ("folder", "unknown"):
+                raise Unfollowed(word.text)
 
 
-def _plain(word: str) -> str:
-    """A word without its quotes. Raises Unfollowed when the shell would make something else of it."""
-    if len(word) >= 2 and word[0] == word[-1] == "'" and "'" not in word[1:-1]:
-        return word[1:-1]
-    if len(word) >= 2 and word[0] == word[-1] == '"' and not re.search(r'["$`\\!]', word[1:-1]):
-        return word[1:-1]
-    if "'" in word or '"' in word or _ACTIVE.search(word):
-        raise Unfollowed(word)
-    return word
+def _assign(words: list[Word], *, exports: bool) -> bool:
+    for word in words:
+        match = _ASSIGNMENT.match(word.head)
+        name = match[1] if match else word.plain
+        if (match is None and not exports) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise Unfollowed(word.text)
+        if word.glob or changes_meaning(name):
+            raise Unfollowed(name)
+    return True
 
 
-def _simple(belief: Belief, words: list[str]) -> bool | None:
-    """Apply one command or pipe. Gives whether it succeeds, `None` when only a shell would know."""
-    stages: list[list[str]] = [[]]
-    target, append = None, False
-    for index, word in enumerate(words):
-        if word == "|":
-            stages.append([])
-        elif word in (">", ">>"):
-            if index != len(words) - 2:
-                raise Unfollowed(word)
-            target, append = _plain(words[-1]), word == ">>"
-            break
-        elif word == "<":
-            raise Unfollowed(word)
-        else:
-            stages[-1].append(word)
-    first = stages[0]
-    if len(stages) == 1 and target is None and first and first[0] in _EFFECTS:
-        return _EFFECTS[first[0]](belief, [_plain(word) for word in first[1:]])
-    match = _ASSIGNMENT.fullmatch(" ".join(first))
-    if len(stages) == 1 and target is None and match is not None:
-        belief.variables[match[1]] = match[2]
-        return True
-    for stage in stages:
-        _check_reader(stage)
-    if target is not None and not _write(belief, target, _printed(stages), append=append):
-        return False
-    return {"echo": True, "true": True, "false": False}.get(first[0]) if len(stages) == 1 else None
-
-
-def _check_reader(stage: list[str]) -> None:
-    if not stage or stage[0] not in READERS:
-        raise Unfollowed(" ".join(stage))
-    for word in stage[1:]:
-        if "$(" in word or "`" in word or re.search(r"[<>&;|]", re.sub(r"'[^']*'", "", word)):
-            raise Unfollowed(word)
-        if stage[0] == "awk" and _WRITING.match(word):
-            raise Unfollowed(word)
-        if stage[0] in ("sort", "tree", "xxd", "uniq", "env", "date") and stage[0] != "sort" and len(stage) > 2:
-            raise Unfollowed(word)
-        if stage[0] == "sort" and word.startswith(("-o", "--output", "--compress")):
-            raise Unfollowed(word)
-
-
-def _printed(stages: list[list[str]]) -> bytes | None:
-    """What a pipe prints, `None` when only a shell would know."""
-    if len(stages) > 1 or stages[0][0] not in ("echo", "printf"):
-        return None
-    try:
-        words = [_plain(word) for word in stages[0][1:]]
-    except Unfollowed:
-        return None
-    if stages[0][0] == "echo":
-        return None if words[:1] and words[0].startswith("-") else (" ".join(words) + "\n").encode()
-    if len(words) != 1 or "%" in words[0]:
-        return None
-    return words[0].replace("\\n", "\n").encode() if "\\" not in words[0].replace("\\n", "") else None
-
-
-def resolve(belief: Belief, word: str) -> str:
-    """The absolute path that a word means. Raises Unfollowed when a link may lead elsewhere."""
-    word = re.sub(r"^~(?=/|$)", "/home/agent", word)
-    if not word.startswith("/") and belief.cwd is None:
-        raise Unfollowed(word)
-    path = posixpath.normpath(posixpath.join(belief.cwd or "/", word))
-    parts = path.split("/")
-    for count in range(2, len(parts) + 1):  # what lies behind a link is somewhere else
-        known, entry = belief.look("/".join(parts[:count]))
-        if entry is not None and entry["type"] == "link":
-            raise Unfollowed(word)
-        if not known and count < len(parts):
-            raise Unfollowed(word)
-    return path
-
-
-def _write(belief: Belief, word: str, data: bytes | None, *, append: bool) -> bool:
+def _write(belief: Belief, word: str, data: bytes | None, append: bool, lines: bool) -> bool | None:
     """Write a file, of unknown contents when `data` is `None`. Gives whether that is possible."""
-    path = resolve(belief, word)
-    known, entry = belief.look(path)
-    parent_known, parent = belief.look(posixpath.dirname(path))
-    if not parent_known:
+    if word == "/dev/null":
+        return True
+    place = find(belief, word)
+    if _elsewhere(belief, place):
+        return None
+    if place.kind == "unknown":
         raise Unfollowed(word)
-    if parent is None or parent["type"] != "folder" or (entry is not None and entry["type"] == "folder"):
+    if place.kind == "folder" or not place.has_parent:
         return False
-    if append:
-        old = b"" if known and entry is None else (entry or {}).get("data")
-        data = old + data if isinstance(old, bytes) and data is not None else None
+    if place.kind == "file" and place.mode & 0o600 != 0o600:
+        raise Unfollowed(word)
+    mode = place.mode if place.kind == "file" else 0o666 & ~UMASK
+    if append and place.kind == "file":
+        old = place.data
+        lines = (lines or data == b"" or (data or b"").endswith(b"\n")) and (
+            place.lines or (data is not None and data.endswith(b"\n"))
+        )
+        data = old + data if old is not None and data is not None else None
     if data is None:
-        belief.forget(path)
+        belief.blur(place.path, mode, lines=lines)
     else:
-        belief.put(path, {"type": "file", "mode": (entry or {}).get("mode", "644"), "data": data})
+        belief.put(place.path, {"type": "file", "mode": f"{mode:o}", "data": data})
     return True
 
 
-def _cd(belief: Belief, words: list[str]) -> bool:
-    if len(words) > 1 or words[:1] == ["-"]:
-        raise Unfollowed("cd")
-    path = resolve(belief, words[0]) if words else "/home/agent"
-    known, entry = belief.look(path)
-    if not known or (entry is None and not path.startswith(("/workspace/", "/home/agent/"))):
-        raise Unfollowed(path)
-    if entry is None or entry["type"] != "folder":
-        return False
-    belief.cwd = path
-    return True
-
-
-def _mkdir(belief: Belief, words: list[str]) -> bool:
-    parents = words[:1] == ["-p"]
-    done = True
-    for word in words[parents:]:
-        if word.startswith("-"):
-            raise Unfollowed(word)
-        path = resolve(belief, word)
-        known, entry = belief.look(path)
-        parent_known, parent = belief.look(posixpath.dirname(path))
-        if not known or not parent_known or (parents and _blocked(belief, path)):
-            raise Unfollowed(word)
-        if entry is None and (parents or (parent is not None and parent["type"] == "folder")):
-            belief.add_parents(path)
-            belief.put(path, {"type": "folder", "mode": "755"})
-        elif not parents or entry is None or entry["type"] != "folder":
-            done = False
-    return done
-
-
-def _blocked(belief: Belief, path: str) -> bool:
-    """Whether a file is where a folder above a path would have to be."""
-    while (path := posixpath.dirname(path)) not in ("/", ""):
-        known, entry = belief.look(path)
-        if not known or (entry is not None and entry["type"] != "folder"):
-            return True
+def _elsewhere(belief: Belief, place: Place) -> bool:
+    """Whether a change at a place is of no interest; nothing is known of the place afterwards."""
+    if belongs_elsewhere(place.path):
+        belief.forget(place.path)
+        return True
     return False
 
 
-def _touch(belief: Belief, words: list[str]) -> bool:
-    done = True
+def _cd(belief: Belief, words: list[str]) -> bool:
+    if len(words) > 1 or (words and words[0].startswith("-")):
+        raise Unfollowed("cd")
+    place = find(belief, words[0] if words else HOME, slash=True)
+    if place.kind == "unknown":
+        raise Unfollowed(place.path)
+    if place.kind != "folder":
+        return False
+    if place.mode & 0o100 == 0:
+        raise Unfollowed(place.path)
+    belief.cwd = place.path
+    return True
+
+
+def _mkdir(belief: Belief, words: list[str]) -> bool | None:
+    parents = words[:1] == ["-p"]
+    done: bool | None = True
+    for word in words[parents:]:
+        if word.startswith("-"):
+            raise Unfollowed(word)
+        place = find(belief, word, slash=True)
+        if _elsewhere(belief, place):
+            done = None
+            continue
+        if place.kind == "unknown":
+            raise Unfollowed(word)
+        if place.kind == "none" and parents:
+            done = _make_all(belief, place.path) and done
+        elif place.kind == "none" and place.has_parent:
+            belief.put(place.path, {"type": "folder", "mode": "755"})
+        elif not parents or place.kind != "folder":
+            done = False
+    return done if len(words) > parents else False
+
+
+def _make_all(belief: Belief, path: str) -> bool:
+    """`mkdir -p` where nothing is yet."""
+    missing = [path]
+    while (place := find(belief, posixpath.dirname(missing[-1]))).kind == "none":
+        missing.append(place.path)
+    if place.kind != "folder":
+        return False
+    for part in reversed(missing):
+        belief.put(part, {"type": "folder", "mode": "755"})
+    return True
+
+
+def _touch(belief: Belief, words: list[str]) -> bool | None:
+    done: bool | None = bool(words)
     for word in words:
         if word.startswith("-"):
             raise Unfollowed(word)
-        known, entry = belief.look(resolve(belief, word))
-        if not known:
+        place = find(belief, word)
+        if place.kind == "none" or belongs_elsewhere(place.path):
+            result = _write(belief, word, b"", False, True)
+            done = done if result else result
+        elif place.kind == "unknown":
             raise Unfollowed(word)
-        if entry is None:
-            done = _write(belief, word, b"", append=False) and done
     return done
 
 
-def _rm(belief: Belief, words: list[str]) -> bool:
+def _rm(belief: Belief, words: list[str]) -> bool | None:
     options = [word for word in words if word.startswith("-")]
     if any(option not in ("-f", "-r", "-rf", "-fr", "-R") for option in options):
         raise Unfollowed("rm")
     recursive = any("r" in option.lower() for option in options)
     forced = any("f" in option for option in options)
-    done = True
+    done: bool | None = len(options) < len(words) or forced
     for word in words:
         if word.startswith("-"):
             continue
-        if belief.cwd is None and not word.startswith("/"):
+        place = find_link(belief, word)
+        if _elsewhere(belief, place):
+            done = None
+            continue
+        if place.kind == "unknown" or not belief.may_go(place.path):
             raise Unfollowed(word)
-        path = posixpath.normpath(posixpath.join(belief.cwd or "/", word))
-        resolve(belief, posixpath.dirname(path))
-        known, entry = belief.look(path)
-        if not known or word.endswith(("/", ".")) or f"{belief.cwd}/".startswith(path + "/"):
+        if place.kind == "file" and not forced and place.mode & 0o200 == 0:
+            raise Unfollowed("rm asks")
+        if place.kind == "folder" and recursive and not belief.is_open_below(place.path):
             raise Unfollowed(word)
-        if entry is not None and (recursive or entry["type"] != "folder"):
-            belief.put(path, None)
-        elif entry is not None or not forced:
+        if place.kind != "none" and (recursive or place.kind != "folder"):
+            belief.put(place.path, None)
+        elif place.kind != "none" or not forced:
             done = False
     return done
 
 
-def _transfer(belief: Belief, words: list[str], *, keep: bool) -> bool:
+def _transfer(belief: Belief, words: list[str], *, keep: bool) -> bool | None:
     if len(words) != 2 or any(word.startswith("-") for word in words):
         raise Unfollowed("cp" if keep else "mv")
-    source, target = (resolve(belief, word) for word in words)
-    known, entry = belief.look(source)
-    target_known, there = belief.look(target)
-    if not known or not target_known or (entry is not None and entry["type"] != "file"):
-        raise Unfollowed(source)
-    if entry is None or source == target:
+    source, target = find(belief, words[0]), find(belief, words[1], slash=True)
+    if source.kind == "none":
         return False
-    if there is not None and there["type"] == "folder":
-        target = posixpath.join(target, posixpath.basename(source))
-        target_known, there = belief.look(target)
-        if not target_known or (there is not None and there["type"] != "file") or target == source:
-            raise Unfollowed(target)
+    if source.kind != "file" or source.mode & 0o600 != 0o600:
+        raise Unfollowed(source.path)
+    if _elsewhere(belief, target):
+        if not keep:
+            raise Unfollowed(target.path)
+        return None
+    if target.kind == "folder":
+        target = find(belief, posixpath.join(target.path, posixpath.basename(source.path)))
+        if target.kind == "folder":
+            raise Unfollowed(target.path)
     elif words[1].endswith("/"):
+        raise Unfollowed(words[1])
+    if target.kind == "unknown" or (target.kind == "file" and target.mode & 0o600 != 0o600):
+        raise Unfollowed(target.path)
+    if target.path == source.path or not target.has_parent:
         return False
-    parent_known, parent = belief.look(posixpath.dirname(target))
-    if not parent_known:
-        raise Unfollowed(target)
-    if parent is None or parent["type"] != "folder":
-        return False
-    belief.put(target, {**entry, "mode": there["mode"]} if keep and there is not None else entry)
+    _place_copy(belief, source, target, keep=keep)
     if not keep:
-        belief.put(source, None)
+        belief.put(source.path, None)
     return True
 
 
+def _place_copy(belief: Belief, source: Place, target: Place, *, keep: bool) -> None:
+    mode = source.mode
+    if keep:
+        mode = target.mode if target.kind == "file" else source.mode & 0o777 & ~UMASK
+    if source.data is None:
+        belief.blur(target.path, mode, lines=source.lines)
+    else:
+        belief.put(target.path, {"type": "file", "mode": f"{mode:o}", "data": source.data})
+
+
 def _chmod(belief: Belief, words: list[str]) -> bool:
-    if len(words) < 2 or not re.fullmatch(r"[0-7]{3,4}", words[0]):
+    if len(words) < 2:
         raise Unfollowed("chmod")
     done = True
     for word in words[1:]:
-        path = resolve(belief, word)
-        known, entry = belief.look(path)
-        if not known or (entry is not None and entry["type"] == "folder"):
+        place = find(belief, word, slash=True)
+        if place.kind == "unknown":
             raise Unfollowed(word)
-        if entry is None:
+        if place.kind == "none":
             done = False
+            continue
+        mode = mode_of(words[0], place.mode)
+        if mode & (0o700 if place.kind == "folder" else 0o400) != (0o700 if place.kind == "folder" else 0o400):
+            raise Unfollowed("chmod")
+        if place.data is None and place.kind == "file":
+            belief.blur(place.path, mode, lines=place.lines)
         else:
-            belief.files[path] = {**entry, "mode": words[0]}
+            belief.files[place.path] = {**(belief.files[place.path] or {}), "mode": f"{mode:o}"}
     return done
 
 
 def _ln(belief: Belief, words: list[str]) -> bool:
-    if len(words) != 3 or words[0] != "-s":
+    if len(words) != 3 or words[0] != "-s" or any(word.startswith("-") for word in words[1:]):
         raise Unfollowed("ln")
-    path = resolve(belief, words[2])
-    known, entry = belief.look(path)
-    parent = belief.look(posixpath.dirname(path))[1]
-    if not known or (entry is not None and entry["type"] == "folder") or parent is None or words[2].endswith("/"):
+    place = find(belief, words[2])
+    if place.kind in ("unknown", "folder") or not safe_link(place.path, words[1]):
         raise Unfollowed("ln")
-    if entry is not None or parent["type"] != "folder":
+    if place.kind == "file" or not place.has_parent:
         return False
-    belief.put(path, {"type": "link", "target": words[1]})
+    belief.put(place.path, {"type": "link", "target": words[1]})
     return True
 
 
-_Effect = Callable[["Belief", list[str]], bool]
+def safe_link(path: str, target: str) -> bool:
+    """Whether a link leads to no device, so that programs which only read come to an end."""
+    whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return "/../" not in re.sub(r"^(\.\./)+", "", target) and any(f"{whole}/".startswith(f"{w}/") for w in WRITABLE)
+
+
+_Effect = Callable[["Belief", list[str]], bool | None]
 _EFFECTS: dict[str, _Effect] = {
     "cd": _cd,
     "mkdir": _mkdir,
@@ -337,3 +338,5 @@ _EFFECTS: dict[str, _Effect] = {
     "chmod": _chmod,
     "ln": _ln,
 }
+
+__all__ = ["Unfollowed", "changes_meaning", "follow", "safe_link"]

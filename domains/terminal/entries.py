@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -11,6 +12,8 @@ from agentworld_envs.interface import TaskError
 
 MOST_EMBEDDED = 8 * 2**20
 """Bytes of a folder that becomes part of a task."""
+MOST_ENTRIES = 5000
+"""Files, folders and links of it."""
 
 
 class Entry(BaseModel):
@@ -63,34 +66,63 @@ def link(target: str) -> Entry:
     return Entry(link=target)
 
 
-def entries_of(source: Path, target: str) -> dict[str, Entry]:
+def entries_of(
+    source: Path, target: str, *, skip: Callable[[str], bool] | None = None, follow: bool = False
+) -> dict[str, Entry]:
     """The files, empty folders and links below a folder of this machine, as they are to lie below `target`.
 
+    Args:
+        source: the folder.
+        target: absolute path.
+        skip: whether to leave something out, by its path below `source`.
+        follow: take the file that a link leads to instead of the link.
+
     Raises:
-        TaskError: it holds more than `MOST_EMBEDDED`, or something that is no file, folder or link.
+        TaskError: it holds more than `MOST_EMBEDDED`, something that is no file, folder or link, or something that
+            cannot be read; with `follow` also a link that leads to no file of the folder.
     """
     found: dict[str, Entry] = {}
     total = 0
     for path in sorted(source.rglob("*")):
-        name = f"{target.rstrip('/')}/{path.relative_to(source).as_posix()}"
-        if path.is_symlink():
+        below = path.relative_to(source).as_posix()
+        if skip is not None and skip(below):
+            continue
+        name = f"{target.rstrip('/')}/{below}"
+        if path.is_symlink() and not follow:
             found[name] = link(str(path.readlink()))
-        elif path.is_dir():
+        elif path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):
                 found[name] = folder()
         elif path.is_file():
+            if path.is_symlink() and not path.resolve().is_relative_to(source.resolve()):
+                raise TaskError(f"{source.name}/{below} is a link that leads out of its folder.")
             total += path.stat().st_size
             if total > MOST_EMBEDDED:
                 raise TaskError(f"{source} holds more than {MOST_EMBEDDED} bytes, too much for one task.")
-            found[name] = _read(path)
+            found[name] = read_entry(path)
+        elif path.is_symlink():
+            raise TaskError(f"{source.name}/{below} is a link that leads to no file of its folder.")
         else:
             raise TaskError(f"{path} is neither a file nor a folder nor a link.")
+        if len(found) > MOST_ENTRIES:
+            raise TaskError(f"{source} holds more than {MOST_ENTRIES} files, too many for one task.")
     return found
 
 
-def _read(path: Path) -> Entry:
-    data = path.read_bytes()
-    mode = "755" if path.stat().st_mode & 0o100 else None
+def read_entry(path: Path) -> Entry:
+    """A file of this machine.
+
+    Raises:
+        TaskError: it is larger than `MOST_EMBEDDED`, or cannot be read.
+    """
+    try:
+        status = path.stat()
+        if status.st_size > MOST_EMBEDDED:
+            raise TaskError(f"{path} has more than {MOST_EMBEDDED} bytes, too much for one task.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise TaskError(f"{path} cannot be read: {error.strerror}.") from error
+    mode = "755" if status.st_mode & 0o100 else None
     try:
         return file(data.decode(), mode=mode)
     except UnicodeDecodeError:

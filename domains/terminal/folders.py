@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import posixpath
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agentworld_envs.domains.terminal.checks import Check, RunCheck
 from agentworld_envs.domains.terminal.entries import Entry, entries_of
 from agentworld_envs.domains.terminal.harbor import TESTS, read_harbor, read_terminal_bench
-from agentworld_envs.domains.terminal.scenario import WORKSPACE, InitialState
+from agentworld_envs.domains.terminal.scenario import WORKSPACE, WRITABLE, InitialState
 from agentworld_envs.interface import ConfigError, MissingExtraError, Task, TaskError, TaskList
 
 logger = logging.getLogger(__name__)
@@ -67,8 +68,8 @@ def tasks_at(path: Path) -> TaskList:
     folders = [path] if _reader(path) is not None else sorted(p for p in path.iterdir() if p.is_dir() and _reader(p))
     if not folders:
         raise ConfigError(
-            f"No tasks in {path}. Expected folders with one of {', '.join(FILES)}, task.toml with instruction.md "
-            "(Harbor), or task.yaml (Terminal-Bench)."
+            f"No tasks in {path}. Expected folders with one of {', '.join(FILES)}, task.toml (Harbor), or "
+            "task.yaml (Terminal-Bench)."
         )
     tasks: list[Task] = []
     refused: list[str] = []
@@ -76,10 +77,15 @@ def tasks_at(path: Path) -> TaskList:
         reader = _reader(folder)
         assert reader is not None
         try:
-            tasks.append(reader(folder))
+            task = reader(folder)
+            check_places(InitialState.model_validate(task.initial_state))
+            tasks.append(task)
         except MissingExtraError:
             raise
-        except (TaskError, OSError, ValueError) as error:
+        except ValidationError as error:
+            first = error.errors()[0]
+            refused.append(f"{folder.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        except (TaskError, OSError, ValueError, RecursionError) as error:
             refused.append(f"{folder.name}: {error}")
     for reason in refused:
         logger.warning("Task left out: %s", reason)
@@ -92,9 +98,26 @@ def _reader(path: Path) -> Any:
     """What reads a folder as a task; `None` when it is none."""
     if any((path / name).is_file() for name in FILES):
         return read_own
-    if (path / "task.toml").is_file() and (path / "instruction.md").is_file():
+    if (path / "task.toml").is_file():
         return read_harbor
     return read_terminal_bench if (path / "task.yaml").is_file() else None
+
+
+def check_places(start: InitialState) -> None:
+    """Check that everything lies where it can be written.
+
+    Raises:
+        TaskError: something does not.
+    """
+    for path in (start.cwd, *start.folders, *start.files):
+        plain = path.startswith("/") and posixpath.normpath(path) == (path.rstrip("/") or "/")
+        if not plain or not any(f"{path}/".startswith(f"{folder}/") for folder in WRITABLE):
+            raise TaskError(f"{path} lies outside of the folders that can be written to: {', '.join(WRITABLE)}")
+    solid = {path for path, entry in start.files.items() if not entry.folder}
+    above = {"/".join(path.split("/")[:n]) for path in start.files for n in range(2, path.count("/") + 1)}
+    for path in sorted(solid & {*WRITABLE, *above, start.cwd, *start.folders}):
+        if start.files[path].link is None or path in WRITABLE:
+            raise TaskError(f"{path} is a file, and has to be a folder too")
 
 
 def read_own(path: Path) -> Task:
@@ -104,14 +127,14 @@ def read_own(path: Path) -> Task:
         TaskError: what is wrong with it, and where.
     """
     source = next(path / name for name in FILES if (path / name).is_file())
-    text = source.read_text(encoding="utf-8")
     try:
+        text = source.read_text(encoding="utf-8")
         data = tomllib.loads(text) if source.suffix == ".toml" else json.loads(text)
         told = TaskFile.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         raise TaskError(f"{source.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TaskError(f"{source.name}: {error}") from error
     files = entries_of(path / "files", told.cwd) if (path / "files").is_dir() else {}
     for name, entry in told.files.items():
@@ -130,7 +153,7 @@ def read_own(path: Path) -> Task:
         env=told.env,
     )
     return Task(
-        id=path.name,
+        id=path.resolve().name,
         domain="terminal",
         instruction=told.instruction.strip(),
         initial_state=start.model_dump(mode="json", exclude_defaults=True),
@@ -144,6 +167,6 @@ def read_own(path: Path) -> Task:
 def _tests(folder: Path, told: TaskFile) -> list[RunCheck]:
     if not (folder / "check.sh").is_file():
         return []
-    files: dict[str, Any] = {p: e for p, e in entries_of(folder, TESTS).items() if e.data is not None}
+    files: dict[str, Any] = {p: e for p, e in entries_of(folder, TESTS, follow=True).items() if e.data is not None}
     argv = ("bash", f"{TESTS}/check.sh")
     return [RunCheck(argv=argv, files=files, isolated=True, cwd=told.cwd, env=dict(told.env), timeout_s=120.0)]

@@ -13,6 +13,8 @@ from agentworld_envs.domains.terminal.entries import Entry, file, folder, link
 
 WORKSPACE = "/workspace"
 """Where the agent starts, and where all files of generated tasks are."""
+WRITABLE = ("/workspace", "/home/agent", "/tmp", "/var/tmp", "/app", "/logs", "/tests")
+"""Folders that can be written to. The last three are where tasks of Harbor and Terminal-Bench have their things."""
 SETUP_EPOCH = 1_715_679_000
 """Time stamp of everything that is there before the agent comes: 2024-05-14 09:30:00 UTC."""
 
@@ -69,4 +71,15 @@ class InitialState(BaseModel):
 Level = Literal[1, 2, 3]
 """Difficulty; each family says what it means."""
 
-__all__ = ["SETUP_EPOCH", "WORKSPACE", "Entry", "InitialState", "Level", "Scenario", "file", "folder", "link"]
+__all__ = [
+    "SETUP_EPOCH",
+    "WORKSPACE",
+    "WRITABLE",
+    "Entry",
+    "InitialState",
+    "Level",
+    "Scenario",
+    "file",
+    "folder",
+    "link",
+]

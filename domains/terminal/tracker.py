@@ -17,15 +17,16 @@ from agentworld_envs.interface import Action, Evidence, Frame, Tracker
 class TerminalTracker(Tracker):
     """Follows simple commands exactly, and knows what it does not know.
 
-    A command that it cannot follow makes unknown what that command may have changed; a file that the simulator shows
-    is known again. The verdict on an episode is undetermined where a check needs what is not known.
+    After a command that it cannot follow nothing is known any more: it may have changed any file, left a process that
+    will, or given the names of other commands a new meaning. The contents of a file that a program wrote are not known
+    until the simulator shows them. The verdict on an episode is undetermined where a check needs what is not known.
     """
 
     def __init__(self, start: InitialState, checks: Sequence[Check]) -> None:
         """Args: start: of the task. checks: of the task; they only say which paths matter."""
         self._checks = checks
         self.belief = Belief.at_start(start)
-        """Folder, variables, files and processes, as far as they are known."""
+        """Folder, files and processes, as far as they are known."""
         self._asked = False
         self._ended = False
 
@@ -55,7 +56,7 @@ class TerminalTracker(Tracker):
         elif command.kind is Kind.RUN:
             self.belief.run(command.text, observation)
         elif command.kind is Kind.KEYS:
-            self.belief.type([stroke.keys for stroke in command.strokes])
+            self.belief.type(command.strokes)
 
     def evidence(self) -> Evidence:
         return {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -198,3 +201,143 @@ def test_a_missing_program_is_a_failure_that_says_so(tmp_path: Path) -> None:
 def test_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No tasks"):
         gym.make("AgentWorld/Terminal-v0", tasks=str(tmp_path))
+
+
+def _harbor_file(root: Path, name: str, text: str | None) -> Path:
+    path = _harbor(root)
+    if text is None:
+        (path / name).unlink()
+    else:
+        (path / name).write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("instruction.md", None, "no instruction.md"),
+        ("instruction.md", " \n", "instruction is empty"),
+        ("environment/Dockerfile", None, "no environment/Dockerfile"),
+        ("task.toml", "a = ", "task.toml is not valid"),
+        ("task.toml", "verifier = 5", "verifier of its task.toml is no table"),
+        ("task.toml", "[verifier]\ntimeout_sec = '9'", "timeout_sec .* number of seconds, got '9'"),
+        ("task.toml", "[verifier]\ntimeout_sec = true", "number of seconds"),
+        ("task.toml", "[verifier]\ntimeout_sec = nan", "number of seconds"),
+        ("environment/Dockerfile", "FROM x\nWORKDIR /srv\n", "/srv lies outside .* /workspace, /home/agent"),
+        ("environment/Dockerfile", "FROM x\nCOPY one.txt /etc/x\n", "/etc/x lies outside"),
+        ("environment/Dockerfile", "FROM x\nWORKDIR /\n", "/ lies outside"),
+        ("environment/Dockerfile", "FROM x\nWORKDIR /application\n", "/application lies outside"),
+        ("environment/docker-compose.yaml", "", "several containers"),
+    ],
+)
+def test_a_broken_harbor_task_says_why(tmp_path: Path, name: str, text: str | None, why: str) -> None:
+    _harbor_file(tmp_path, name, text)
+    with pytest.raises(ConfigError, match=why):
+        tasks_at(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["instruction.md", "task.toml", "environment/Dockerfile", "tests/test.sh"])
+def test_what_is_not_utf8_is_named(tmp_path: Path, name: str) -> None:
+    path = _harbor(tmp_path)
+    (path / name).write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=f"its {Path(name).name} is not UTF-8"):
+        tasks_at(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("instruction: [", "task.yaml is not valid"),
+        ("- x", "no instruction"),
+        ("instruction: 5", "no instruction"),
+        ("instruction: x\nmax_test_timeout_sec: soon", "max_test_timeout_sec .* got 'soon'"),
+        ("instruction: x\nmax_test_timeout_sec: null", "number of seconds"),
+    ],
+)
+def test_a_broken_terminal_bench_task_says_why(tmp_path: Path, text: str, why: str) -> None:
+    (_terminal_bench(tmp_path) / "task.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=why):
+        tasks_at(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("cwd = '/opt/x'", "/opt/x lies outside"),
+        ("cwd = 'here'", "here lies outside"),
+        ("cwd = '/workspace/../etc'", "lies outside"),
+        ("[files]\n'/etc/x' = 'y'", "/etc/x lies outside"),
+        ("[files]\n'../x' = 'y'", "absolute and plain"),
+        ("[files]\n'/workspace/x' = 'y'\n'/workspace/x/z' = 'y'", "/workspace/x is a file, and has to be a folder"),
+        ("[files]\n'/app' = 'y'", "/app is a file"),
+    ],
+)
+def test_tasks_whose_files_cannot_be_written_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, why: str
+) -> None:
+    own = "instruction = 'x'\n{}\n[[checks]]\nkind = 'absent'\npath = '/workspace/q'\n"
+    _write(tmp_path / "bad", {"agentworld.toml": own.format(line)})
+    _write(tmp_path / "good", {"agentworld.toml": own.format("")})
+    tasks = tasks_at(tmp_path)
+    assert [tasks[i].id for i in range(tasks.size or 0)] == ["good"]
+    assert any(re.search(f"bad: .*{why}", record.getMessage()) for record in caplog.records)
+
+
+def test_links_among_tests(tmp_path: Path) -> None:
+    path = _harbor(tmp_path)
+    (path / "tests/again.py").symlink_to("expected.py")
+    check = tasks_at(tmp_path)[0].verifier["checks"][0]
+    assert check["files"]["/tests/again.py"]["text"] == check["files"]["/tests/expected.py"]["text"]
+    (path / "tests/out.py").symlink_to("../task.toml")
+    with pytest.raises(ConfigError, match=r"tests/out\.py is a link that leads out"):
+        tasks_at(tmp_path)
+    (path / "tests/out.py").unlink()
+    (path / "tests/out.py").symlink_to("nowhere")
+    with pytest.raises(ConfigError, match=r"tests/out\.py is a link that leads to no file"):
+        tasks_at(tmp_path)
+
+
+def test_huge_folders(tmp_path: Path) -> None:
+    path = _harbor(tmp_path)
+    with (path / "tests/big").open("wb") as big:
+        big.truncate(2**40)
+    with pytest.raises(ConfigError, match="too much for one task"):
+        tasks_at(tmp_path)
+
+
+def test_a_task_that_is_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(_own(tmp_path))
+    assert tasks_at(Path())[0].id == "own"
+
+
+def test_nothing_of_the_agents_comes_first_when_tests_are_run(tmp_path: Path) -> None:
+    path = _harbor(tmp_path)
+    (path / "environment/Dockerfile").write_text(
+        "FROM x\nWORKDIR /app\nENV PATH=/app/bin:/opt/bin:$PATH PYTHONPATH=/app BASH_ENV=/app/e X=y\n"
+    )
+    check = tasks_at(tmp_path)[0].verifier["checks"][0]
+    assert check["env"]["PATH"].startswith("/opt/bin:/usr/local/bin:")
+    assert check["env"]["PATH"].endswith(":/app/bin")
+    assert {"PYTHONPATH", "BASH_ENV"}.isdisjoint(check["env"])
+    assert check["env"]["X"] == "y"
+
+
+@pytest.mark.parametrize("own_conftest", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+def test_pytest_is_run_with_nothing_of_the_agents(tmp_path: Path, own_conftest: bool, right: bool) -> None:
+    path = _harbor(tmp_path, "uvx pytest /tests/test_it.py\n")
+    (path / "environment/Dockerfile").write_text("FROM x\nWORKDIR /app\nENV PYTHONPATH=/app PYTEST_ADDOPTS=\n")
+    app, given = tmp_path / "app", ("wanted", "wanted") if own_conftest else ("", "'yes'")
+    body = f"def test_it({given[0]}):\n    assert open('{app}/out').read().strip() == {given[1]}\n"
+    _write(path, {"tests/test_it.py": body})
+    if own_conftest:
+        _write(path, {"tests/conftest.py": "import pytest\n@pytest.fixture\ndef wanted():\n    return 'yes'\n"})
+    check = tasks_at(tmp_path)[0].verifier["checks"][0]
+    lie = "import os\nos._exit(0)\n"
+    _write(app, {"out": "yes" if right else "no", "pytest.ini": "[pytest]\naddopts = --collect-only\n"})
+    _write(app, dict.fromkeys(("pytest.py", "conftest.py", "sitecustomize.py", "json.py"), lie))
+    argv = [part.replace("/tests", str(path / "tests")) for part in check["argv"]]
+    env = {key: value for key, value in check["env"].items() if key != "PATH"}
+    result = subprocess.run([sys.executable, *argv[1:]], cwd=app, env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == (0 if right else 1), result.stdout + result.stderr
+    assert ("1 passed" if right else "1 failed") in result.stdout
