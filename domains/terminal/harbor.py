@@ -119,6 +119,7 @@ def _check(recipe: Recipe, tests: Path, script: Path, timeout: float, reward: st
         "files": found,
         "cwd": recipe.cwd,
         "env": {**_trusted(recipe.env), "TEST_DIR": TESTS},
+        "isolated": True,
         "timeout_s": timeout,
     }
     if script.is_file() and not _NETWORK.search(script.read_text(encoding="utf-8", errors="replace")):
