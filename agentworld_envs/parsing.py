@@ -113,7 +113,14 @@ class ActionParser:
             if call is not None:
                 return call
         listed = text if text[:1] == "[" and _is_json_list(text) else None
-        for block in (listed, tagged, _last_between(text, "<action>", "</action>"), _last_fenced(text)):
+        fenced, nested = _last_fenced(text)
+        if nested and self._multiline and tagged is None:
+            return Rejection(
+                "There is a fence inside of a fence, so that nobody can tell where the command ends. Put a longer "
+                "fence (````) around it, or call a tool.",
+                _one_line(text),
+            )
+        for block in (listed, tagged, _last_between(text, "<action>", "</action>"), fenced):
             if block is not None:
                 return self._block(block.strip(), is_call=block is tagged)
         listed = _last_list(text)
@@ -288,10 +295,10 @@ def _last_between(text: str, opening: str, closing: str) -> str | None:
     return text[start + len(opening) : end] if start >= 0 else None
 
 
-def _last_fenced(text: str) -> str | None:
+def _last_fenced(text: str) -> tuple[str | None, bool]:
     """The last fenced block, by CommonMark's rules: one that is never closed reaches to the end. One that has nothing
-    in it is no block, unless there is no other."""
-    fence, block, blocks = "", [""], []
+    in it is no block, unless there is no other. And whether a block has what looks like the beginning of another."""
+    fence, block, blocks, nested = "", [""], [], False
     for line in text.split("\n"):
         match = _FENCE.match(line)
         if match and not fence:
@@ -301,10 +308,11 @@ def _last_fenced(text: str) -> str | None:
             blocks.append(block)
         elif fence:
             block.append(line)
+            nested = nested or (match is not None and match[1].startswith(fence))
     if fence:
         blocks.append(block)
     full = [block for block in blocks if any(line.strip() for line in block)] or blocks
-    return "\n".join(full[-1]) if full else None
+    return ("\n".join(full[-1]) if full else None), nested
 
 
 def _one_line(text: str) -> str:

@@ -204,6 +204,10 @@ class Domain(ABC):
     def verify(self, task: Task, evidence: Evidence) -> Verdict:
         """Score an episode from its evidence. Pure."""
 
+    def explain(self, task: Task, evidence: Evidence) -> list[str]:
+        """A line for each thing that `verify` looks at, and what came of it: for those who write tasks."""
+        return []
+
     @abstractmethod
     def expert(self, task: Task, world: World) -> Sequence[str]:
         """Actions that solve `task` from the present state of `world`, which is left untouched."""

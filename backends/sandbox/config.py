@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from agentworld_envs.interface import ConfigError
+from agentworld_envs.interface import ConfigError, unknown_name
 
 if TYPE_CHECKING:
     from agentworld_envs.interface.machines import Provider
@@ -172,6 +172,8 @@ class DockerConfig(SandboxSettings):
         return DockerProvider(self)
 
 
+KINDS = ("namespace", "docker", "local")
+"""Names of the kinds of sandboxes."""
 AnyConfig = NamespaceConfig | DockerConfig | LocalConfig
 SandboxConfig = Annotated[AnyConfig, Field(discriminator="kind")]
 """Any kind of sandbox, told apart by `kind`."""
@@ -185,6 +187,8 @@ def sandbox_config(kind: str = "namespace", **fields: Any) -> AnyConfig:
     Raises:
         ConfigError: unknown kind, or unknown or impossible fields; says which and why.
     """
+    if kind not in KINDS:
+        raise unknown_name("sandbox", kind, KINDS)
     try:
         return _ADAPTER.validate_python({"kind": kind, **fields})
     except ValidationError as error:

@@ -13,13 +13,22 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agentworld_envs.domains.terminal.entries import Entry
 from agentworld_envs.interface import TaskError
 
 Facts = Mapping[str, Any]
 """`paths`: path -> facts or `None` when nothing is there; `runs`: key -> result; `processes`: command lines."""
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/") or "/../" in f"{path}/" or "\0" in path:
+        raise ValueError(f"paths have to be absolute and plain, got {path!r}")
+    return path
+
+
+AbsolutePath = Annotated[str, AfterValidator(_absolute)]
 
 
 class _Check(BaseModel):
@@ -32,6 +41,11 @@ class _Check(BaseModel):
     def trees(self) -> tuple[str, ...]:
         """Folders that have to be looked at with everything below them."""
         return ()
+
+    @property
+    def about(self) -> str:
+        """What it is about, for people."""
+        return str(getattr(self, "path", getattr(self, "pattern", "")))
 
     @abstractmethod
     def holds(self, facts: Facts) -> bool | None:
@@ -48,7 +62,7 @@ class FileCheck(_Check):
     """A regular file has these contents."""
 
     kind: Literal["file"] = "file"
-    path: str
+    path: AbsolutePath
     text: str
     """What it has to hold."""
     compare: Literal["exact", "text", "words", "lines", "json", "numbers", "sha256"] = "text"
@@ -73,7 +87,7 @@ class AbsentCheck(_Check):
     """Nothing is at a path, not even a dangling link."""
 
     kind: Literal["absent"] = "absent"
-    path: str
+    path: AbsolutePath
 
     def paths(self) -> tuple[str, ...]:
         return (self.path,)
@@ -87,7 +101,7 @@ class ModeCheck(_Check):
     """A file or folder has these permissions."""
 
     kind: Literal["mode"] = "mode"
-    path: str
+    path: AbsolutePath
     mode: str = Field(pattern=r"^[0-7]{3,4}$")
 
     def paths(self) -> tuple[str, ...]:
@@ -106,7 +120,7 @@ class LinkCheck(_Check):
     """A symbolic link points there, as it is written."""
 
     kind: Literal["link"] = "link"
-    path: str
+    path: AbsolutePath
     target: str
 
     def paths(self) -> tuple[str, ...]:
@@ -121,7 +135,7 @@ class TreeCheck(_Check):
     """Below a folder are exactly these files, with these contents (`None`: any) and no others; folders do not count."""
 
     kind: Literal["tree"] = "tree"
-    path: str
+    path: AbsolutePath
     files: dict[str, str | None]
     """Relative path -> contents, compared as `text`; for a symbolic link its target with `-> ` in front."""
     ignore: tuple[str, ...] = ()
@@ -179,6 +193,10 @@ class RunCheck(_Check):
     def key(self) -> str:
         """Names the result in the evidence."""
         return self.model_dump_json(include={"argv", "stdin", "cwd", "files", "env", "isolated"})
+
+    @property
+    def about(self) -> str:
+        return " ".join(self.argv)
 
     def credit(self, facts: Facts) -> float | None:
         """What the program gave for the task; `None` where it is not asked, or was not run."""

@@ -148,6 +148,13 @@ class Terminal(Domain):
         determined = solved or False in results or bool(evidence.get("complete"))
         return Verdict(score, solved, done=True, determined=determined)
 
+    def explain(self, task: Task, evidence: Evidence) -> list[str]:
+        words = {True: "holds", False: "DOES NOT HOLD", None: "cannot be told"}
+        return [
+            f"{words[check.holds(evidence)]}: {check.kind} {check.about}{_seen(check, evidence)}"
+            for check in _checks(task)
+        ]
+
     def expert(self, task: Task, world: World) -> list[str]:
         """The solution that the task's author wrote, from the start of the episode.
 
@@ -156,7 +163,7 @@ class Terminal(Domain):
         """
         solution = task.hidden.get("solution")
         if not isinstance(solution, list) or not solution:
-            raise TaskError(f"Task {task.id!r} has no solution: `hidden` needs 'solution', a list of commands.")
+            raise TaskError(f"Task {task.id!r} has no solution: its `solution`, a list of commands, is missing.")
         return [*(_as_action(command) for command in solution), "[]", "[]"]
 
     def refuse(self, task: Task, action: Action) -> str | None:
@@ -171,6 +178,19 @@ class Terminal(Domain):
         if command.kind is Kind.RUN:
             return render_strokes([Stroke(command.text + "\n", 1.0)])
         return render_strokes(list(command.strokes))
+
+
+def _seen(check: Check, evidence: Evidence) -> str:
+    """What was found where a check does not hold."""
+    if check.holds(evidence) is True:
+        return ""
+    if isinstance(check, RunCheck):
+        run = evidence.get("runs", {}).get(check.key, {})
+        return (
+            f"\n    exit code {run.get('exit_code')}, printed {run.get('stdout', '')[-300:]!r}{run.get('stderr', '')}"
+        )
+    found = evidence.get("paths", {}).get(check.about)
+    return f"\n    found {str(found)[:300]}"
 
 
 def _tool(name: str, description: str, properties: dict[str, Any]) -> dict[str, Any]:

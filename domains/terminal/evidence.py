@@ -94,7 +94,7 @@ def _run(sandbox: Sandbox, check: RunCheck) -> dict[str, Any]:
     # The cap of the agent's own commands is too small here: a right answer that is cut would count as wrong.
     result = sandbox.exec(check.argv, check.timeout_s, env=env, cwd=check.cwd, stdin=stdin, output_cap=MOST_OUTPUT)
     ended = not (result.timed_out or result.output_exceeded or result.stdout_truncated)
-    facts = {"exit_code": result.exit_code if ended else -1, "stdout": result.stdout}
+    facts = {"exit_code": result.exit_code if ended else -1, "stdout": result.stdout, "stderr": result.stderr[-500:]}
     if check.reward_file is not None and ended:
         sandbox.end_processes()
         facts["reward"] = _reward(sandbox, check.reward_file)

@@ -12,9 +12,9 @@ import logging
 import posixpath
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from agentworld_envs.domains.terminal.checks import Check, RunCheck
 from agentworld_envs.domains.terminal.entries import Entry, entries_of
@@ -28,6 +28,14 @@ FILES = ("agentworld.toml", "task.json")
 """Names of the file of a task of one's own."""
 
 
+def _several(value: Any) -> Any:
+    """One thing where a list of them is expected: `solution = "..."`, `[checks]` for `[[checks]]`."""
+    return [value] if isinstance(value, str | dict) else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
+
+
 class TaskFile(BaseModel):
     """One task. In TOML, checks are `[[checks]]` tables with the fields of the classes in `checks`."""
 
@@ -35,26 +43,26 @@ class TaskFile(BaseModel):
 
     instruction: str = Field(min_length=1)
     """What the agent is asked."""
-    checks: tuple[Check, ...] = ()
+    checks: Annotated[tuple[Check, ...], BeforeValidator(_several)] = ()
     """What has to hold at the end; not needed where there is a `tests/check.sh`."""
     files: dict[str, str | Entry] = Field(default_factory=dict)
     """Absolute path, or path below `cwd` -> contents, besides those of the folder `files`."""
-    setup: tuple[str, ...] = ()
+    setup: Texts = ()
     """Shell commands that complete the start."""
-    services: tuple[str, ...] = ()
+    services: Texts = ()
     """Processes that run in the background from the start."""
-    ready: tuple[str, ...] = ()
+    ready: Texts = ()
     """Files that they have written something into once they are up."""
-    needs: tuple[str, ...] = ()
+    needs: Texts = ()
     """Programs that the task cannot do without (`python:NAME` for a Python module)."""
     env: dict[str, str] = Field(default_factory=dict)
     """Variables of the shell."""
     cwd: str = WORKSPACE
     """Where the agent starts."""
-    solution: tuple[str, ...] = ()
+    solution: Texts = ()
     """Commands that solve it, for the expert."""
     max_steps: int = Field(default=50, ge=1)
-    tags: tuple[str, ...] = ()
+    tags: Texts = ()
 
 
 def tasks_at(path: Path) -> TaskList:

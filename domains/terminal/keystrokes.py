@@ -69,9 +69,9 @@ def _token(word: str) -> str:
 
 
 def looks_like_list(text: str) -> bool:
-    """Whether a bare action is meant as a keystroke list and not as a shell command that begins with `[`."""
+    """Whether a bare action is meant as keystrokes and not as a shell command that begins with `[` or `{`."""
     text = text.strip()
-    if text.startswith("{") and text.endswith("}") and '"keystrokes"' in text:
+    if text.startswith(("[{", "{")) and ('"keystrokes"' in text or '"commands"' in text):
         return True
     return text.startswith("[") and text.endswith("]") and (text[1:-1].strip() == "" or text[1:].lstrip()[:1] == "{")
 
@@ -87,8 +87,8 @@ def parse_strokes(data: Any) -> list[Stroke]:
             data = json.loads(data, strict=False)  # models often write real line breaks
         except (ValueError, RecursionError) as error:
             raise Malformed(f"The keystroke list is not valid JSON: {error}.") from error
-    if isinstance(data, dict):
-        data = [data]
+    if isinstance(data, dict):  # one entry alone, or the whole answer of an agent of Terminal-Bench (Terminus)
+        data = data.get("commands", [data])
     if not isinstance(data, list):
         raise Malformed('Expected a list of {"keystrokes": TEXT, "duration": SECONDS}.')
     if len(data) > MOST_STROKES:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78cDEHMNOZ])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_SOURCED = re.compile(r"(?m)^/dev/fd/\d+: line \d+: +")
 USER, HOST, HOME = "agent", "sandbox", "/home/agent"
 
 CONFIRM = """\
@@ -34,9 +39,20 @@ def turn(before: str, command: str, output: str, after: str) -> str:
     return f"{echo}\n{output}{gap}{prompt(after)}".rstrip(" ")
 
 
+def plain(output: str) -> str:
+    """What a command printed, as a screen would show it: no colours, no control characters, of lines that were written
+    over only what is left, and the shell's messages under its name."""
+    output = _ESCAPES.sub("", output.replace("\r\n", "\n"))
+    if "\r" in output:
+        output = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in output.split("\n"))
+    output = _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", output)
+    return _SOURCED.sub("bash: ", output)
+
+
 def stopped(seconds: float) -> str:
     """What stands behind the output of a command that was stopped at its deadline."""
-    return f"^C\n[The command was stopped after {seconds:g} seconds.]\n"
+    note = f"The command was stopped after {seconds:g} seconds. A program that waits for keys wants a keystroke list."
+    return f"^C\n[{note}]\n"
 
 
 TOO_MUCH = "^C\n[The command was stopped because it printed too much.]\n"

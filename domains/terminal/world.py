@@ -100,7 +100,7 @@ class TerminalWorld(World):
             self._typed = True
             sandbox.screen("", OPEN_SECONDS, until_idle=True)
         for stroke in command.strokes:
-            screen = sandbox.screen(stroke.typed, stroke.seconds, until_idle=True)
+            screen = sandbox.screen(stroke.typed, stroke.seconds, until_idle=bool(stroke.keys))  # no keys: it waits
         return screen.rstrip()
 
     def evidence(self) -> Evidence:
@@ -188,7 +188,7 @@ class TerminalWorld(World):
 
 
 def _output(result: CommandResult) -> str:
-    text = result.stdout
+    text = wording.plain(result.stdout)
     notes = ""
     if result.timed_out:
         notes += wording.stopped(COMMAND_SECONDS)

@@ -145,6 +145,7 @@ def test_a_command_is_what_was_written(text: str, command: str) -> None:
     "text",
     [
         "cd /tmp\necho hi > a.txt",
+        "```bash\ncat > README.md <<'EOF'\n```python\nprint(1)\n```\nDone\nEOF\n```",
         "cat > f <<'EOF'\nhello\nEOF",
         "I will look.\nls",
         '[{"name": "bash", "arguments": {"command": "a"}}, {"name": "bash", "arguments": {"command": "b"}}]',
@@ -155,11 +156,24 @@ def test_what_could_mean_two_things_is_not_done(text: str) -> None:
     domain = Terminal()
     parsed = ActionParser(domain.tools(TASK), domain.default_tool, multiline=domain.multiline).parse(text)
     assert isinstance(parsed, Rejection)
-    assert "one" in parsed.observation
+    assert "one" in parsed.observation or "longer fence" in parsed.observation
 
 
 def test_no_arguments_may_be_null() -> None:
     assert _read('{"name": "submit", "arguments": null}').kind is Kind.SUBMIT  # type: ignore[attr-defined]
+
+
+def test_the_answer_of_an_agent_of_terminal_bench() -> None:
+    text = '{"analysis": "x", "commands": [{"keystrokes": "ls\\n", "duration": 0.1}], "task_complete": false}'
+    assert _read(text).strokes == (Stroke("ls\n", 0.1),)  # type: ignore[attr-defined]
+    assert _read('{"analysis": "x", "commands": [], "task_complete": true}').kind is Kind.DONE  # type: ignore[attr-defined]
+
+
+def test_a_list_that_is_cut_is_not_run_by_the_shell() -> None:
+    domain = Terminal()
+    action = ActionParser(domain.tools(TASK), domain.default_tool, multiline=True).parse('[{"keystrokes":"ls\\n"')
+    assert isinstance(action, Action)
+    assert "not valid JSON" in (domain.refuse(TASK, action) or "")
 
 
 @pytest.mark.parametrize("text", ["echo \ud800", '[{"keystrokes": "\\ud800"}, {"keystrokes": "x"}]'])

@@ -188,6 +188,21 @@ def test_a_screen(env: AgentWorldEnv) -> None:
     assert len(env.step(_keys("seq 100\n"))[0].split("\n")) == 40
 
 
+def test_no_keys_are_a_wait(env: AgentWorldEnv) -> None:
+    env.reset(seed=0)
+    env.step("(sleep 1; echo done > /tmp/done) & disown")
+    assert (
+        "done"
+        in env.step('[{"keystrokes": "", "duration": 1.5}, {"keystrokes": "cat /tmp/done\\n"}]')[0].split("\n")[-2]
+    )
+
+
+def test_what_is_printed_is_shown_as_on_a_screen(env: AgentWorldEnv) -> None:
+    env.reset(seed=0)
+    shown = env.step("printf '\\e[01;31mred\\e[m\\a 10%%\\r 99%%\\n\\0\\n'; nonsense")[0]
+    assert shown.split("\n")[1:] == [" 99%", "\\x00", "bash: nonsense: command not found", "agent@sandbox:/workspace$"]
+
+
 def test_an_editor(env: AgentWorldEnv) -> None:
     env.reset(seed=0)
     env.step(_keys("python3 -q\n"))
