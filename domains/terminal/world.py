@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -130,20 +131,28 @@ class TerminalWorld(World):
         anything else than it did the first time, copying is the lesser evil, and a warning says what the twin lacks.
         (Not carried over in any case: open descriptors of the shell, its history, pids.)
         """
-        twin = TerminalWorld(self._machines, self._start, self._instruction, self._checks)
+        twin = self._new()
         if self._sandbox is None:
             twin.__dict__.update(self.__dict__)
             return twin
+        lacking = self._not_copied()
+        if lacking:
+            with contextlib.ExitStack() as undo:
+                undo.callback(twin.close)
+                if self._do_again(twin):
+                    undo.pop_all()
+                    return twin
+            logger.warning("A fork of a terminal lacks what cannot be copied (%s).", lacking)
+            twin = self._new()
         try:
-            lacking = self._not_copied()
-            if not lacking or not self._do_again(twin):
-                if lacking:
-                    logger.warning("A fork of a terminal lacks what cannot be copied (%s).", lacking)
-                self._copy_to(twin)
+            self._copy_to(twin)
         except BaseException:
             twin.close()
             raise
         return twin
+
+    def _new(self) -> TerminalWorld:
+        return TerminalWorld(self._machines, self._start, self._instruction, self._checks)
 
     def _not_copied(self) -> str:
         """What a copy of the files and of the shell's state would not have; empty when it has all."""
@@ -158,11 +167,7 @@ class TerminalWorld(World):
     def _do_again(self, twin: TerminalWorld) -> bool:
         """Bring the twin here by the same actions. Gives whether it was shown the same."""
         twin.reset()
-        if all(twin.act(action) == shown for action, shown in list(self._done)):
-            return True
-        twin.close()
-        twin.__init__(self._machines, self._start, self._instruction, self._checks)  # type: ignore[misc]
-        return False
+        return all(twin.act(action) == shown for action, shown in list(self._done))
 
     def _copy_to(self, twin: TerminalWorld) -> None:
         sandbox = self._open()
