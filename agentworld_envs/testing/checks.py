@@ -48,8 +48,13 @@ def check_gymnasium(make: EnvFactory) -> None:
     """Gymnasium's own checker is content, without a warning."""
     with closing(make()) as env, warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(env, skip_render_check=True)
-        check_env(env, skip_render_check=True)  # and once more, on a used environment
+        for _ in range(2):  # and once more, on a used environment
+            try:
+                check_env(env, skip_render_check=True)
+            except AssertionError as error:
+                # The checker takes a random action, and a replay ends, by contract, with any that was not recorded.
+                if env.runner.backend.source != "replay" or "truncates after 1 step" not in str(error):
+                    raise
 
 
 def check_render(make: EnvFactory) -> None:
