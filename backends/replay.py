@@ -92,6 +92,8 @@ class ReplaySession(Session):
         reset = candidates[0].trajectory.reset
         self.observation = reset.observation
         self.failure = _failure(reset.failure)
+        recorded = reset.backend.get("sandbox")
+        self.sandbox = str(recorded.get("kind", "")) if isinstance(recorded, dict) else ""
 
     @property
     def episode(self) -> Episode:

@@ -119,7 +119,7 @@ def _wait_all(workers: Sequence[_Worker]) -> str:
 def _signal(word: str, number: str) -> str:
     """Sends a signal to the process that has exactly this argument; `[ ]` keeps grep from finding itself."""
     hidden = f"{word[:-1]}[{word[-1]}]"
-    return f"kill -{number} $(grep -lzx -e '{hidden}' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+    return f"kill -{number} $(grep -slzx -e '{hidden}' /proc/[0-9]*/cmdline | cut -d/ -f3)"
 
 
 def _runs(queue: str, rate: int | None = None, *, running: bool = True) -> ProcessCheck:
@@ -326,7 +326,7 @@ def _by_settings(draw: Draw) -> Scenario:
             _wait_all(workers),
             "for f in log/*.log; do q=$(basename $f .log); echo \"$(sed -n 's/^limit = //p' etc/$q.conf) $q\"; done | "
             f"sort -n | {'head' if lowest else 'tail'} -n 1 | cut -d' ' -f2 > stopped.txt",
-            'q=$(cat stopped.txt); kill $(grep -lzx -e "[${q:0:1}]${q:1}" /proc/[0-9]*/cmdline | cut -d/ -f3)',
+            'q=$(cat stopped.txt); kill $(grep -slzx -e "[${q:0:1}]${q:1}" /proc/[0-9]*/cmdline | cut -d/ -f3)',
             _wait(f"{hit.queue}.log", "stopped"),
         ],
         more={f"/workspace/etc/{idle}.conf": file(f"# queue {idle}\nlimit = {decoy}\n")},
@@ -363,7 +363,7 @@ def _kept(draw: Draw) -> Scenario:
         [
             _wait_all(workers),
             *(
-                f"k=$(grep -lz 'keepe[r]\\.sh$' $(grep -lzx '{w.queue[:-1]}[{w.queue[-1]}]' /proc/[0-9]*/cmdline) | "
+                f"k=$(grep -slz 'keepe[r]\\.sh$' $(grep -slzx '{w.queue[:-1]}[{w.queue[-1]}]' /proc/[0-9]*/cmdline) | "
                 "cut -d/ -f3); kill $k; while kill -0 $k 2> /tmp/none; do sleep 0.1; done"
                 for w in hits
             ),
