@@ -175,7 +175,7 @@ def test_closed_means_closed(anything: Sandbox) -> None:
 def test_a_configuration_says_what_is_wrong() -> None:
     with pytest.raises(ConfigError, match=r"limits\.memory_mb"):
         sandbox_config("namespace", limits={"memory_mb": 1})
-    with pytest.raises(ConfigError, match="kind"):
+    with pytest.raises(ConfigError, match="Unknown sandbox"):
         sandbox_config("nowhere")
     with pytest.raises(ConfigError, match="no root file system"):
         sandbox_config("namespace", rootfs="/proc")
