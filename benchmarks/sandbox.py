@@ -146,7 +146,7 @@ def providers(kinds: list[str], stack: contextlib.ExitStack) -> dict[str, Provid
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kinds", default="namespace")
+    parser.add_argument("--kinds", default="namespace,docker", help="those that do not work here are left out")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--live", type=int, default=300)
     parser.add_argument("--swe-rex", default=os.environ.get("AGENTWORLD_SWEREX_PYTHON", ""))
