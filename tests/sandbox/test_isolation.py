@@ -53,7 +53,7 @@ REFUSED = {
     "the agent's environment": "cat /proc/1/environ",
     "the agent's files": "ls /proc/1/fd/",
     "the agent's memory": "head -c 1 /proc/1/mem",
-    "the agent's root": "ls /proc/1/root/",
+    "the agent's root": "ls -L /proc/1/root",
     "the agent's limits": "prlimit --pid 1 --nofile=3",
     "raise its priority": "nice -n -10 true 2>&1 | grep -q cannot && false",
 }
