@@ -112,6 +112,25 @@ class Tracker(ABC):
         """
         return None
 
+    def state(self, action: Action, limit: int) -> str:
+        """What is so right before an action, as far as the action may touch it: for the simulator's prompt.
+
+        It is what a simulator was told at the start, changed by what the episode has shown since; no answers, and
+        nothing of the goal. Used with `WorldModelConfig(tracked_state=True)`. Default: nothing.
+
+        Args:
+            action: what is done next.
+            limit: most characters; what matters least is left out first.
+        """
+        return ""
+
+    def contradictions(self, action: Action, observation: str) -> list[str]:
+        """What an answer says against the state that the episode has established, a line each.
+
+        Asked before `observe` takes the answer in; changes nothing. Only what code is certain of counts. Default: none.
+        """
+        return []
+
     @abstractmethod
     def fork(self) -> Tracker:
         """An independent tracker in the same state."""

@@ -86,6 +86,7 @@ class WorldModelBackend(Backend):
                 session,
                 slot.action,
                 suffix=self._suffix,
+                state=self._state(slot),
                 budget=self._budget,
                 policy=self.config.context_policy,
                 count_tokens=self.engine.count_tokens,
@@ -100,7 +101,13 @@ class WorldModelBackend(Backend):
             slot.request(self._sampling, self._prompt_version(slot.session), attempt, deadline_s) for slot in wave
         ]
         for slot, completion in zip(wave, self.engine.answer(requests), strict=True):
-            slot.take(completion, self._sampling.prefill)
+            slot.take(completion, self._sampling.prefill, retry_contradiction=self.config.retry_contradictions)
+
+    def _state(self, slot: Slot) -> str:
+        tracker = slot.session.tracker
+        if tracker is None or not self.config.tracked_state:
+            return ""
+        return tracker.state(slot.action, self.config.state_characters)
 
     def _prompt_version(self, session: WorldModelSession) -> str:
         return f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"
@@ -127,6 +134,8 @@ class WorldModelBackend(Backend):
             "max_retries": config.max_retries,
             "context_policy": config.context_policy,
             "context_tokens": config.context_tokens,
+            "tracked_state": config.tracked_state,
+            "retry_contradictions": config.retry_contradictions,
         }
 
 

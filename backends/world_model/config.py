@@ -40,6 +40,14 @@ class WorldModelConfig(BaseModel):
     """Context of the model in tokens, prompt and answer together; `None` leaves the limit to the engine."""
     prefill: bool = False
     """Begin the answer with the observation's tag. Models then do not think: faster, and worse for models that can."""
+    tracked_state: bool = False
+    """Tell the model, right before the action, what the episode has established so far (`Tracker.state`). The layout
+    has it as the current state of the last turn only, so that earlier turns stay the same for a prefix cache."""
+    state_characters: int = Field(default=4000, ge=1)
+    """Longest text of the tracked state."""
+    retry_contradictions: bool = False
+    """Ask once more, with a new seed, when an answer contradicts what the episode has established. The second answer
+    is taken as it is. Contradictions are on the transition's flags either way."""
     suffix: bool = True
     """End the last message with the backend's own instruction. Off for prompts that bring theirs."""
 

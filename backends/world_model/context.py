@@ -39,6 +39,7 @@ def build_prompt(
     action: Action,
     *,
     suffix: str,
+    state: str = "",
     budget: int | None,
     policy: ContextPolicy,
     count_tokens: CountTokens,
@@ -50,6 +51,7 @@ def build_prompt(
     Args:
         session, action: the episode and what is done next in it.
         suffix: appended to the last message.
+        state: what is so before the action; only the last message has it.
         budget: tokens that the prompt may have, `None` for no limit of our own.
         policy: `fail` or `drop_oldest`.
         count_tokens: the engine's count; a quarter of the characters is assumed where it has none.
@@ -57,7 +59,7 @@ def build_prompt(
     Raises:
         ContextOverflow: the prompt is over the budget, also after dropping what the policy allows.
     """
-    last = session.action_message(action, suffix)
+    last = session.action_message(action, suffix, state)
     turns = len(session.history)
     prompt = Prompt(_messages(session, last, 0))
     if budget is None or _fits(prompt.messages, budget, count_tokens):

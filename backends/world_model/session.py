@@ -47,10 +47,10 @@ class WorldModelSession(Session):
         done = [turn.action for turn in self.history]
         return done if self.pending is None else [*done, self.pending]
 
-    def action_message(self, action: Action, suffix: str = "") -> Message:
-        """`action` as the user message of the next turn."""
+    def action_message(self, action: Action, suffix: str = "", state: str = "") -> Message:
+        """`action` as the user message of the next turn. `state`: shown in place of what the first turn begins with."""
         number = len(self.history) + 1
-        state = self.spec.state if number == 1 else ""
+        state = state or (self.spec.state if number == 1 else "")
         text = self.domain.wire(self.task, action)
         return Message("user", render_action_turn(number, text, self.spec.action_fence, suffix, state))
 

@@ -27,6 +27,8 @@ class Slot:
         self._finish_reason = ""
         self._prediction: Prediction | None = None
         self._frame: Frame | None = None
+        self._contradictions: tuple[str, ...] = ()
+        self._contradicted: str | None = None
 
     def request(self, sampling: Sampling, prompt_version: str, attempt: int, deadline_s: float) -> GenerationRequest:
         """What to ask at this attempt (0-based); only the seed differs between attempts."""
@@ -45,8 +47,14 @@ class Slot:
             session=self.session,
         )
 
-    def take(self, completion: Completion, prefill: str) -> None:
-        """Book one answer. The slot is done unless the answer is no prediction, which is worth another try."""
+    def take(self, completion: Completion, prefill: str, *, retry_contradiction: bool = False) -> None:
+        """Book one answer. The slot is done unless the answer is no prediction, which is worth another try.
+
+        Args:
+            completion: the answer.
+            prefill: what it was begun with.
+            retry_contradiction: whether an answer against the tracked state is worth another try, once.
+        """
         self._tries += 1
         self._usage.add(completion.usage)
         if completion.recorded is not None:
@@ -54,7 +62,10 @@ class Slot:
             self._recorded.add(completion.recorded)
         self._finish_reason = completion.finish_reason
         if completion.failure is not None:
-            self.fail(completion.failure)
+            if self._contradicted is not None:
+                self.give_up()
+            else:
+                self.fail(completion.failure)
             return
         frame = self._frame
         try:
@@ -62,9 +73,18 @@ class Slot:
             self._prediction = parse_prediction(completion.text, completion.reasoning, begun, completion.finish_reason)
             if self._prediction.problem is None:
                 text = self._prediction.text
-                self._succeed(text if frame is None or self._prediction.tag_closed else _ended(text, frame))
+                text = text if frame is None or self._prediction.tag_closed else _ended(text, frame)
+                self._check(text)
+                if self._contradictions and retry_contradiction and self._contradicted is None:
+                    self._contradicted = text
+                else:
+                    self._succeed(text)
         except Exception as error:  # noqa: BLE001 - the domain's tracker failed on this episode, not on the others
             self.fail(classify(error))
+
+    def _check(self, text: str) -> None:
+        tracker = self.session.tracker
+        self._contradictions = () if tracker is None else tuple(tracker.contradictions(self.action, text))
 
     def know(self) -> None:
         """Finish without the model where the domain's code is certain of the answer."""
@@ -92,6 +112,13 @@ class Slot:
 
     def give_up(self) -> None:
         """End this slot because its tries or its time are spent."""
+        if self._contradicted is not None:  # the other tries gave no prediction at all
+            try:
+                self._check(self._contradicted)
+                self._succeed(self._contradicted)
+            except Exception as error:  # noqa: BLE001 - as in `take`
+                self.fail(classify(error))
+            return
         problem = "no answer" if self._prediction is None else self._prediction.problem
         tries = "1 try" if self._tries == 1 else f"{self._tries} tries"
         hint = (
@@ -117,6 +144,7 @@ class Slot:
             "finish_reason": self._finish_reason,
             "reasoning_chars": 0 if prediction is None else len(prediction.reasoning),
             "retries": max(0, self._tries - 1),
+            "contradictions": list(self._contradictions),
             "context_trimmed": 0 if self.prompt is None else self.prompt.dropped,
             "recorded_prompt_tokens": 0 if recorded is None else recorded.prompt_tokens,
             "recorded_completion_tokens": 0 if recorded is None else recorded.completion_tokens,

@@ -430,7 +430,7 @@ def _policy(draw: Draw, root: str) -> Scenario:
         [
             f"cd /workspace/{root} && {shown} > /tmp/before.txt",
             loop,
-            f"{shown} | comm -13 /tmp/before.txt - | cut -f 1 > ../changed.txt",
+            f"{shown} | comm -13 /tmp/before.txt - | cut -f 1 > /workspace/changed.txt",
         ],
         more=[
             FileCheck(path="/workspace/changed.txt", text="".join(f"{path}\n" for path in changed)),

@@ -116,10 +116,25 @@ def _wait_all(workers: Sequence[_Worker]) -> str:
     return "cd /workspace; " + "; ".join(_wait(f"{worker.queue}.log") for worker in workers)
 
 
-def _signal(word: str, number: str) -> str:
-    """Sends a signal to the process that has exactly this argument; `[ ]` keeps grep from finding itself."""
-    hidden = f"{word[:-1]}[{word[-1]}]"
-    return f"kill -{number} $(grep -slzx -e '{hidden}' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+_GONE = "while kill -0 $p 2> /tmp/none; do sleep 0.1; done"
+"""Waits for the end of the processes in `p`. A solution waits in the command that caused a change: what is still on its
+way when a command returns would make the next observation a matter of luck."""
+
+
+def _find(word: str) -> str:
+    """The processes that have exactly this argument, in `p`; `[ ]` keeps grep from finding itself."""
+    return f"p=$(grep -slzx -e '{word[:-1]}[{word[-1]}]' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+
+
+def _end(word: str) -> str:
+    """Ends them gently."""
+    return f"{_find(word)}; kill -TERM $p; {_GONE}"
+
+
+def _until_more(log: str, word: str, command: str) -> str:
+    """A command that makes a process write a line with this word to its log, and the wait for that."""
+    count = f"$(grep -c '{word}' /workspace/log/{log})"
+    return f"n={count}; {command} until [ {count} -gt $n ]; do sleep 0.1; done"
 
 
 def _runs(queue: str, rate: int | None = None, *, running: bool = True) -> ProcessCheck:
@@ -189,8 +204,7 @@ def _stop(draw: Draw) -> Scenario:
         [_runs(hit.queue, running=False)],
         [
             _wait_all(workers),
-            _signal(str(hit.rate) if by_rate else hit.queue, "TERM"),
-            _wait(f"{hit.queue}.log", "stopped"),
+            _end(str(hit.rate) if by_rate else hit.queue),
         ],
     )
 
@@ -208,8 +222,8 @@ def _reload(draw: Draw) -> Scenario:
         [_runs(hit.queue, hit.rate)],
         [
             _wait_all(workers),
-            f"sed -i 's/^limit = .*/limit = {limit}/' etc/{hit.queue}.conf && {_signal(hit.queue, 'HUP')}",
-            _wait(f"{hit.queue}.log", "reloaded"),
+            f"sed -i 's/^limit = .*/limit = {limit}/' etc/{hit.queue}.conf",
+            f"{_find(hit.queue)}; {_until_more(f'{hit.queue}.log', 'reloaded', 'kill -HUP $p &&')}",
         ],
         settings={hit.queue: f"# queue {hit.queue}\nlimit = {limit}\n"},
     )
@@ -253,7 +267,8 @@ def _which(draw: Draw) -> Scenario:
 
 
 def _start(worker: _Worker) -> str:
-    return f"setsid {worker.command} > /tmp/{worker.queue}.out 2>&1 < /dev/null &"
+    command = f"setsid {worker.command} > /tmp/{worker.queue}.out 2>&1 < /dev/null &"
+    return _until_more(f"{worker.queue}.log", f"rate={worker.rate}", command)
 
 
 def _restart(draw: Draw) -> Scenario:
@@ -270,9 +285,8 @@ def _restart(draw: Draw) -> Scenario:
         [_runs(hit.queue, new.rate), _runs(hit.queue, hit.rate, running=False)],
         [
             _wait_all(workers),
-            f"{_signal(hit.queue, 'TERM')}; {_wait(f'{hit.queue}.log', 'stopped')}",
+            _end(hit.queue),
             _start(new),
-            _wait(f"{hit.queue}.log", f"rate={new.rate}"),
         ],
     )
 
@@ -299,8 +313,7 @@ def _stop_some(draw: Draw) -> Scenario:
             _wait_all(workers),
             "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/cmdline 2> /tmp/e | grep -q 'worke[r]\\.sh$' && tr '\\0' "
             f"'\\n' < $p/cmdline | awk 'p == \"--rate\" && {test} {{ f = 1 }} {{ p = $0 }} END {{ exit !f }}' && echo "
-            f"${{p#/proc/}}; done > /tmp/pids; wc -l < /tmp/pids > stopped.txt; kill $(cat /tmp/pids)",
-            "; ".join(_wait(f"{worker.queue}.log", "stopped") for worker in hits),
+            f"${{p#/proc/}}; done > /tmp/pids; wc -l < /tmp/pids > stopped.txt; p=$(cat /tmp/pids); kill $p; " + _GONE,
         ],
     )
 
@@ -326,8 +339,8 @@ def _by_settings(draw: Draw) -> Scenario:
             _wait_all(workers),
             "for f in log/*.log; do q=$(basename $f .log); echo \"$(sed -n 's/^limit = //p' etc/$q.conf) $q\"; done | "
             f"sort -n | {'head' if lowest else 'tail'} -n 1 | cut -d' ' -f2 > stopped.txt",
-            'q=$(cat stopped.txt); kill $(grep -slzx -e "[${q:0:1}]${q:1}" /proc/[0-9]*/cmdline | cut -d/ -f3)',
-            _wait(f"{hit.queue}.log", "stopped"),
+            'q=$(cat stopped.txt); p=$(grep -slzx -e "[${q:0:1}]${q:1}" /proc/[0-9]*/cmdline | cut -d/ -f3); kill $p; '
+            + _GONE,
         ],
         more={f"/workspace/etc/{idle}.conf": file(f"# queue {idle}\nlimit = {decoy}\n")},
     )
@@ -363,8 +376,8 @@ def _kept(draw: Draw) -> Scenario:
         [
             _wait_all(workers),
             *(
-                f"k=$(grep -slz 'keepe[r]\\.sh$' $(grep -slzx '{w.queue[:-1]}[{w.queue[-1]}]' /proc/[0-9]*/cmdline) | "
-                "cut -d/ -f3); kill $k; while kill -0 $k 2> /tmp/none; do sleep 0.1; done"
+                f"p=$(grep -slz 'keepe[r]\\.sh$' $(grep -slzx '{w.queue[:-1]}[{w.queue[-1]}]' /proc/[0-9]*/cmdline) | "
+                f"cut -d/ -f3); kill $p; {_GONE}"
                 for w in hits
             ),
         ],
@@ -398,7 +411,7 @@ def _ordered(draw: Draw) -> Scenario:
         ],
         [
             _wait_all(workers),
-            *(f"{_signal(worker.queue, 'TERM')}; {_wait(f'{worker.queue}.log', 'stopped')}" for worker in chain),
+            *(_end(worker.queue) for worker in chain),
         ],
         more={"/workspace/needs.txt": needed},
     )
@@ -419,12 +432,7 @@ def _rolling(draw: Draw) -> Scenario:
         new = worker._replace(rate=rates[worker.queue])
         logs[worker.queue] = f"{worker.started}stopped\n{new.started}"
         checks += [_runs(new.queue, new.rate), _runs(worker.queue, worker.rate, running=False)]
-        log = f"{worker.queue}.log"
-        solution += [
-            f"{_signal(worker.queue, 'TERM')}; {_wait(log, 'stopped')}",
-            _start(new),
-            _wait(log, f"rate={new.rate}"),
-        ]
+        solution += [_end(worker.queue), _start(new)]
     return _scenario(
         workers,
         f"{_intro(draw, len(workers))} /workspace/rates.txt says with which rate the worker of each queue should run "
