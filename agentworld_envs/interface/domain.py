@@ -112,7 +112,7 @@ class Tracker(ABC):
         """
         return None
 
-    def state(self, action: Action, limit: int) -> str:
+    def recall(self, action: Action, limit: int) -> str:
         """What is so right before an action, as far as the action may touch it: for the simulator's prompt.
 
         It is what a simulator was told at the start, changed by what the episode has shown since; no answers, and

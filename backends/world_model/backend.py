@@ -107,7 +107,7 @@ class WorldModelBackend(Backend):
         tracker = slot.session.tracker
         if tracker is None or not self.config.tracked_state:
             return ""
-        return tracker.state(slot.action, self.config.state_characters)
+        return tracker.recall(slot.action, self.config.state_characters)
 
     def _prompt_version(self, session: WorldModelSession) -> str:
         return f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"

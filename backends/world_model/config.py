@@ -41,7 +41,7 @@ class WorldModelConfig(BaseModel):
     prefill: bool = False
     """Begin the answer with the observation's tag. Models then do not think: faster, and worse for models that can."""
     tracked_state: bool = False
-    """Tell the model, right before the action, what the episode has established so far (`Tracker.state`). The layout
+    """Tell the model, right before the action, what the episode has established so far (`Tracker.recall`). The layout
     has it as the current state of the last turn only, so that earlier turns stay the same for a prefix cache."""
     state_characters: int = Field(default=4000, ge=1)
     """Longest text of the tracked state."""

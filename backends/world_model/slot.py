@@ -116,8 +116,8 @@ class Slot:
             try:
                 self._check(self._contradicted)
                 self._succeed(self._contradicted)
-            except Exception as error:  # noqa: BLE001 - as in `take`
-                self.fail(classify(error))
+            except Exception as stumble:  # noqa: BLE001 - as in `take`
+                self.fail(classify(stumble))
             return
         problem = "no answer" if self._prediction is None else self._prediction.problem
         tries = "1 try" if self._tries == 1 else f"{self._tries} tries"
