@@ -8,6 +8,7 @@ from agentworld_envs.agents.base import Agent, Decision, Info
 from agentworld_envs.agents.comparison import Difference, compare, reexecute
 from agentworld_envs.agents.expert import ExpertAgent
 from agentworld_envs.agents.llm import LLMAgent
+from agentworld_envs.agents.noisy import NoisyExpert
 from agentworld_envs.agents.random import RandomAgent
 from agentworld_envs.agents.replay import ReplayAgent
 from agentworld_envs.agents.rollout import Progress, Rollout, rollout
@@ -66,6 +67,7 @@ __all__ = [
     "ExpertAgent",
     "Info",
     "LLMAgent",
+    "NoisyExpert",
     "Progress",
     "RandomAgent",
     "ReplayAgent",

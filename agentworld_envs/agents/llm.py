@@ -27,6 +27,8 @@ PROMPT_VERSION = "llm-agent-1"
 
 FORMAT = "Answer with exactly one action between <action> and </action>, for example <action>look</action>."
 """What every agent is told about its answers."""
+MAX_TURNS = 20
+"""How many of the latest turns an agent is shown by default."""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class LLMAgent(Agent):
         *,
         sampling: Sampling | None = None,
         seed: int = 0,
-        max_turns: int = 20,
+        max_turns: int = MAX_TURNS,
         deadline_s: float = 600.0,
     ) -> None:
         """Load and contact nothing yet, but find out whether the engine can work here.
@@ -108,14 +110,9 @@ class LLMAgent(Agent):
             self.engine.close()
 
     def _request(self, dialogue: _Dialogue) -> GenerationRequest:
-        first = dialogue.first
-        if dialogue.steps > len(dialogue.turns):
-            first += f"\n\n[{dialogue.steps - len(dialogue.turns)} earlier turns are left out here.]"
-        messages = [Message("system", dialogue.system), Message("user", defuse(first))]
-        for answer, observation in dialogue.turns:
-            messages += [Message("assistant", defuse(answer)), Message("user", defuse(observation))]
+        left_out = dialogue.steps - len(dialogue.turns)
         return GenerationRequest(
-            messages=tuple(messages),
+            messages=tuple(chat(dialogue.system, dialogue.first, dialogue.turns, left_out)),
             sampling=self._sampling,
             seed=attempt_seed(dialogue.seed, dialogue.steps, self._seed),
             deadline_s=self._deadline_s,
@@ -130,6 +127,23 @@ class LLMAgent(Agent):
         dialogue.steps += 1
         dialogue.answer = strip_reasoning(text)
         return text
+
+
+def chat(system: str, first: str, turns: Sequence[tuple[str, str]], left_out: int = 0) -> list[Message]:
+    """The messages that ask an agent for its next action.
+
+    Args:
+        system: what `system_message` made.
+        first: the first observation, which carries the task.
+        turns: answers with the observations they got, oldest first.
+        left_out: turns between the first observation and these that are not shown.
+    """
+    if left_out:
+        first += f"\n\n[{left_out} earlier turns are left out here.]"
+    messages = [Message("system", system), Message("user", defuse(first))]
+    for answer, observation in turns:
+        messages += [Message("assistant", defuse(answer)), Message("user", defuse(observation))]
+    return messages
 
 
 def system_message(info: Info) -> str:

@@ -32,11 +32,12 @@ class RandomAgent(Agent):
         self._rngs[slot] = np.random.default_rng([self._seed, episode.seed])
 
     def act(self, slots: Sequence[int], observations: Sequence[str], infos: Sequence[Info]) -> list[Decision]:
-        return [self._draw(self._rngs[slot], info) for slot, info in zip(slots, infos, strict=True)]
+        return [random_action(self._rngs[slot], info) for slot, info in zip(slots, infos, strict=True)]
 
-    @staticmethod
-    def _draw(rng: np.random.Generator, info: Info) -> str:
-        commands: list[str] = info["admissible_commands"]
-        if commands:
-            return commands[int(rng.integers(len(commands)))]
-        return AnyText(seed=int(rng.integers(SAMPLE_SEEDS))).sample()
+
+def random_action(rng: np.random.Generator, info: Info) -> str:
+    """One draw: an admissible command, or short random text where no command is listed."""
+    commands: list[str] = info["admissible_commands"]
+    if commands:
+        return commands[int(rng.integers(len(commands)))]
+    return AnyText(seed=int(rng.integers(SAMPLE_SEEDS))).sample()

@@ -29,6 +29,7 @@ class Rollout:
         episodes: int,
         *,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Prepare; nothing is opened yet.
@@ -39,6 +40,7 @@ class Rollout:
             agent: chooses the actions; stays the caller's to close.
             episodes: how many are played (>= 1).
             seed: episode `i` is played with `seed + i` (>= 0).
+            seeds: of the episodes one by one, in place of `seed`; `episodes` many (>= 0).
             progress: called with every result.
 
         Raises:
@@ -48,12 +50,15 @@ class Rollout:
             raise ConfigError(f"Expected the number of episodes to be at least 1, got {episodes}.")
         if seed < 0:
             raise ConfigError(f"Expected the seed to be at least 0, got {seed}.")
+        if seeds is not None and (len(seeds) != episodes or min(seeds) < 0):
+            raise ConfigError(f"Expected {episodes} seeds of at least 0, one per episode, got {list(seeds)[:10]}.")
         if env.metadata["autoreset_mode"] is not AutoresetMode.DISABLED:
             raise ConfigError(
                 "A rollout starts episodes itself, each with its own seed: make the environment with "
                 f"autoreset_mode='Disabled', got {env.metadata['autoreset_mode'].value!r}."
             )
-        self._env, self._agent, self._episodes, self._seed = env, agent, episodes, seed
+        self._env, self._agent, self._episodes = env, agent, episodes
+        self._seeds = range(seed, seed + episodes) if seeds is None else seeds
         self._progress = progress
         self._playing: dict[int, int] = {}
         """Slot -> index of the episode in it."""
@@ -127,7 +132,7 @@ class Rollout:
             indices = {slot: min(slot, self._episodes - 1) for slot in range(env.num_envs)}
         else:
             indices = {slot: self._next + offset for offset, slot in enumerate(slots)}
-        seeds = [self._seed + indices[slot] if slot in indices else None for slot in range(env.num_envs)]
+        seeds = [self._seeds[indices[slot]] if slot in indices else None for slot in range(env.num_envs)]
         mask = np.zeros(env.num_envs, dtype=np.bool_)
         mask[list(slots)] = True
         observations, infos = env.reset(seed=seeds, options=None if first else {"reset_mask": mask})

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentworld_envs.backends.world_model.codec import PREFILL
 from agentworld_envs.backends.world_model.config import WorldModelConfig
-from agentworld_envs.backends.world_model.context import build_prompt
+from agentworld_envs.backends.world_model.context import Prompt, build_prompt
 from agentworld_envs.backends.world_model.engines import Engine
 from agentworld_envs.backends.world_model.prompts import SUFFIX, SUFFIX_VERSION
 from agentworld_envs.backends.world_model.session import WorldModelSession
@@ -82,15 +82,7 @@ class WorldModelBackend(Backend):
             slot.know()
             if slot.transition is not None:
                 return
-            slot.prompt = build_prompt(
-                session,
-                slot.action,
-                suffix=self._suffix,
-                state=self._state(slot),
-                budget=self._budget,
-                policy=self.config.context_policy,
-                count_tokens=self.engine.count_tokens,
-            )
+            slot.prompt = self.prompt(session, slot.action)
         except Exception as error:  # noqa: BLE001 - an episode that cannot be put into words is its own slot's failure
             slot.fail(classify(error))
         else:
@@ -103,11 +95,27 @@ class WorldModelBackend(Backend):
         for slot, completion in zip(wave, self.engine.answer(requests), strict=True):
             slot.take(completion, self._sampling.prefill, retry_contradiction=self.config.retry_contradictions)
 
-    def _state(self, slot: Slot) -> str:
-        tracker = slot.session.tracker
+    def prompt(self, session: WorldModelSession, action: Action) -> Prompt:
+        """The messages that ask the model what comes of `action`. Training data is made of the same.
+
+        Raises:
+            ContextOverflow: they are longer than the configuration allows.
+        """
+        return build_prompt(
+            session,
+            action,
+            suffix=self._suffix,
+            state=self._state(session, action),
+            budget=self._budget,
+            policy=self.config.context_policy,
+            count_tokens=self.engine.count_tokens,
+        )
+
+    def _state(self, session: WorldModelSession, action: Action) -> str:
+        tracker = session.tracker
         if tracker is None or not self.config.tracked_state:
             return ""
-        return tracker.recall(slot.action, self.config.state_characters)
+        return tracker.recall(action, self.config.state_characters)
 
     def _prompt_version(self, session: WorldModelSession) -> str:
         return f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"

@@ -1,0 +1,1 @@
+"""Training: data from recorded transitions, and what learns from it."""
