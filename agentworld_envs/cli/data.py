@@ -18,7 +18,7 @@ from agentworld_envs.training.card import Card, dropped
 from agentworld_envs.training.collect import Collector, read_recordings
 from agentworld_envs.training.export import Exporter, RowBuilder
 from agentworld_envs.training.filters import Filters
-from agentworld_envs.training.manifest import Collection, Unit
+from agentworld_envs.training.manifest import Collection, Unit, recorded_epsilon
 from agentworld_envs.training.report import DataReport
 from agentworld_envs.training.row import Layout, RowUnit
 from agentworld_envs.training.rows import RowSettings, WorldModelRows
@@ -140,6 +140,12 @@ def export(
     max_characters: MaxCharacters = None,
 ) -> None:
     """Export recordings that exist as rows for fine-tuning. Exit code 1 without a row."""
+    noisy = [str(path) for path in recordings if recorded_epsilon(path)] if learner == "agent" else []
+    if noisy:
+        raise ConfigError(
+            f"The expert slipped in {noisy[0]}, and only its collection knows where: an agent would learn the slips. "
+            "Use agentworld data collect --resume --for agent."
+        )
     settings = _settings(rows, mask, seed, tracked_state, Filters(simulated=simulated))
     builder = _builder(learner, settings, None)
     exporter = Exporter(out, builder, layout=layout, parquet=parquet, max_characters=max_characters)

@@ -100,6 +100,15 @@ class Collection:
             )
 
 
+def recorded_epsilon(recording: Path) -> float:
+    """Share of slips in a recording that a collection made; 0 for any other recording."""
+    try:
+        there = json.loads((recording.parent.parent / FILE).read_text(encoding="utf-8"))
+        return float(there["epsilon"])
+    except (OSError, ValueError, TypeError, KeyError):  # no collection of ours
+        return 0.0
+
+
 def split_name(split: str | None) -> str:
     """A task set as the name of a file and of a split: word characters only; `train` for the default.
 
