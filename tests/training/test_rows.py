@@ -44,7 +44,8 @@ def asked(trajectory: Trajectory, domain: Domain, tracked_state: bool) -> list[t
     with closing(env):
         env.reset(seed=trajectory.reset.seed, options={"task": trajectory.reset.task})
         for step in trajectory.steps:
-            assert env.step(step.action)[4]["failure"] is None
+            failure = env.step(step.action)[4]["failure"]
+            assert failure is None or failure.kind == "judge", "whether it is solved may be unknown; what is seen is not"
     return requests
 
 
