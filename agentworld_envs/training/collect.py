@@ -15,10 +15,10 @@ from agentworld_envs.agents import Agent, EpisodeResult, ExpertAgent, NoisyExper
 from agentworld_envs.agents.noisy import slips
 from agentworld_envs.backends import BackendConfig
 from agentworld_envs.interface import Backend, ConfigError, Domain, unknown_name
+from agentworld_envs.training.attempts import best_attempts
 from agentworld_envs.training.manifest import Collection, Unit, split_name
 from agentworld_envs.training.report import DataReport
 from agentworld_envs.trajectories import Trajectory, read_trajectories
-from agentworld_envs.trajectories.schema import FailureRecord
 from agentworld_envs.vector import AgentWorldVectorEnv
 
 logger = logging.getLogger(__name__)
@@ -93,10 +93,10 @@ class Collector:
         Raises:
             ConfigError: the recording cannot be read.
         """
-        recorded = self._recorded(split, report)
-        for seed in self._members({seed: transitions(t) for seed, t in recorded.items()}):
+        recorded = best_attempts(self.path(split), report)
+        for seed in self._members({seed: attempt.transitions for seed, attempt in recorded.items()}):
             if seed in recorded:
-                yield recorded[seed]
+                yield recorded[seed].located.load()
 
     def slipped(self, trajectory: Trajectory, step: int) -> bool:
         """Whether the agent's action at a step was a slip."""
@@ -108,8 +108,8 @@ class Collector:
         return self.folder / RECORDINGS / f"{split_name(split)}.jsonl"
 
     def _run(self, split: str | None, progress: Progress | None) -> None:
-        recorded = self._recorded(split, DataReport())
-        done = {seed: transitions(t) for seed, t in recorded.items() if not _worth_another_try(t)}
+        recorded = best_attempts(self.path(split))
+        done = {seed: attempt.transitions for seed, attempt in recorded.items() if not attempt.retryable}
         pending = self._pending(done)
         self._tell(progress, split, done)
         if not pending:
@@ -135,8 +135,8 @@ class Collector:
                 if self.unit == "episodes":
                     return
                 # Only the recording knows which steps reached the environment.
-                exact = {seed: transitions(t) for seed, t in self._recorded(split, DataReport()).items()}
-                done.update({seed: exact[seed] for seed in done if seed in exact})
+                exact = best_attempts(self.path(split))
+                done.update({seed: exact[seed].transitions for seed in done if seed in exact})
                 if not any(done[seed] for seed in pending):
                     logger.warning(
                         "%d episodes of %s have no transition at all; stopping at %d of %d.",
@@ -181,27 +181,6 @@ class Collector:
             index += 1
         return list(members)
 
-    def _recorded(self, split: str | None, report: DataReport) -> dict[int, Trajectory]:
-        """Seed -> the best attempt at that episode; the others are counted as dropped."""
-        path = self.path(split)
-        if not path.exists() or not path.stat().st_size:
-            return {}
-        problems: list[str] = []
-        best: dict[int, Trajectory] = {}
-        for trajectory in read_trajectories(path, problems):
-            seed = trajectory.reset.seed
-            if not trajectory.finished and _failure(trajectory) is None:
-                report.drop_episode("unfinished", len(trajectory.steps))
-            elif seed not in best:
-                best[seed] = trajectory
-            else:
-                worse = trajectory
-                if _worth_another_try(best[seed]):
-                    worse, best[seed] = best[seed], trajectory
-                report.drop_episode("played_again", len(worse.steps))
-        report.lines_left_out += len(problems)
-        return best
-
     def _tell(self, progress: Progress | None, split: str | None, done: dict[int, int]) -> None:
         if progress is not None:
             count = len(done) if self.unit == "episodes" else sum(done.values())
@@ -221,25 +200,6 @@ def built_in_agent(collection: Collection) -> Agent:
     if collection.agent == "llm":
         raise ConfigError("The agent 'llm' needs a model: build it with build_agent and give it to the collector.")
     raise unknown_name("agent for collecting", collection.agent, ("expert", "llm", "random"))
-
-
-def transitions(trajectory: Trajectory) -> int:
-    """Actions of an episode that reached the environment."""
-    return sum(bool(step.tool) for step in trajectory.steps)
-
-
-def _failure(trajectory: Trajectory) -> FailureRecord | None:
-    """What ended an episode from outside of it."""
-    found = [trajectory.reset.failure, *(step.failure for step in trajectory.steps[-1:])]
-    if trajectory.close is not None:
-        found.append(trajectory.close.failure)
-    return next((failure for failure in found if failure is not None), None)
-
-
-def _worth_another_try(trajectory: Trajectory) -> bool:
-    """Whether an episode may well be better when it is played again."""
-    failure = _failure(trajectory)
-    return failure is not None and failure.retryable
 
 
 @contextmanager

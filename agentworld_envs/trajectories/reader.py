@@ -85,7 +85,8 @@ def read_trajectories(path: str | os.PathLike[str], problems: list[str] | None =
     for number, raw in enumerate(lines, start=1):
         if not raw.strip():
             continue
-        problem = _read_line(raw, trajectories)
+        line = parse_line(raw)
+        problem = line if isinstance(line, str) else place_line(line, trajectories)
         if problem:
             torn = number == len(lines)  # no newline behind it: the writer was killed
             what = "the last line is torn" if torn else problem
@@ -101,8 +102,12 @@ def read_trajectories(path: str | os.PathLike[str], problems: list[str] | None =
     return list(trajectories.values())
 
 
-def _read_line(raw: bytes, trajectories: dict[str, Trajectory]) -> str:
-    """Add one line to `trajectories`; returns what is wrong with it, empty when nothing is."""
+def parse_line(raw: bytes) -> AnyLine | str:
+    """One line of a file, or what is wrong with it.
+
+    Raises:
+        ConfigError: it was written by a newer version.
+    """
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -116,14 +121,13 @@ def _read_line(raw: bytes, trajectories: dict[str, Trajectory]) -> str:
             "upgrade agentworld-envs."
         )
     try:
-        line: AnyLine = LINE_TYPES[kind].model_validate(data)
+        return LINE_TYPES[kind].model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         return f"expected a {kind} line, but {'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return _place(line, trajectories)
 
 
-def _place(line: AnyLine, trajectories: dict[str, Trajectory]) -> str:
+def place_line(line: AnyLine, trajectories: dict[str, Trajectory]) -> str:
     """Put a valid line where it belongs; returns what is out of sequence."""
     if isinstance(line, ResetLine):
         trajectories[line.episode] = Trajectory(line.episode, line)

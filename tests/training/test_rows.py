@@ -45,7 +45,7 @@ def asked(trajectory: Trajectory, domain: Domain, tracked_state: bool) -> list[t
         env.reset(seed=trajectory.reset.seed, options={"task": trajectory.reset.task})
         for step in trajectory.steps:
             failure = env.step(step.action)[4]["failure"]
-            assert failure is None or failure.kind == "judge", "whether it is solved may be unknown; what is seen is not"
+            assert failure is None or failure.kind == "judge", "only whether it is solved may be unknown"
     return requests
 
 
