@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 from agents.toy import ToyDomain
 from training.support import rows_of
 
-from agentworld_envs.agents import Agent, Decision, Info
+from agentworld_envs import AgentWorldVectorEnv
+from agentworld_envs.agents import Agent, Decision, ExpertAgent, Info, Rollout
 from agentworld_envs.episode import Episode
 from agentworld_envs.interface import ConfigError, Failure
 from agentworld_envs.training.collect import Collector
@@ -231,6 +233,16 @@ def test_what_another_world_model_imagined_is_not_collected_as_real(tmp_path: Pa
     exporter.split(None, collector.trajectories(None, report), report)
     assert report.episodes_dropped == {"simulated": 3}
     assert report.rows == 0
+
+
+def test_a_rollout_plays_the_seeds_that_it_is_given() -> None:
+    env = AgentWorldVectorEnv(ToyDomain(), 2, autoreset_mode="Disabled")
+    with closing(env):
+        summary = Rollout(env, ExpertAgent(), 3, seeds=[7, 5, 9]).run()
+        assert [result.seed for result in summary.episodes] == [7, 5, 9]
+        for seeds in ([1, 2], [1, 2, -3]):
+            with pytest.raises(ConfigError, match="Expected 3 seeds"):
+                Rollout(env, ExpertAgent(), 3, seeds=seeds)
 
 
 def test_slips_are_known_from_the_collection(tmp_path: Path) -> None:
