@@ -2,6 +2,7 @@
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.backend import Backend, Session
+from agentworld_envs.interface.control import Chance, Control, Every, Fault, Injection, Instruction, Target
 from agentworld_envs.interface.domain import Domain, Evidence, Frame, SimulationSpec, Tracker, World
 from agentworld_envs.interface.errors import (
     AgentWorldError,
@@ -38,15 +39,21 @@ __all__ = [
     "AgentWorldError",
     "Backend",
     "CassetteMiss",
+    "Chance",
     "CommandTimeout",
     "ConfigError",
     "ContextOverflow",
+    "Control",
     "Domain",
     "EpisodeView",
+    "Every",
     "Evidence",
     "Failed",
     "Failure",
+    "Fault",
     "Frame",
+    "Injection",
+    "Instruction",
     "JudgeError",
     "Judgement",
     "MalformedPrediction",
@@ -66,6 +73,7 @@ __all__ = [
     "SimulatorError",
     "Source",
     "Tampered",
+    "Target",
     "Task",
     "TaskError",
     "TaskList",

@@ -75,7 +75,8 @@ class Slot:
                 text = self._prediction.text
                 text = text if frame is None or self._prediction.tag_closed else _ended(text, frame)
                 self._check(text)
-                if self._contradictions and retry_contradiction and self._contradicted is None:
+                told = bool(self.session.turn_instruction)  # then what is not so may be what was asked for
+                if self._contradictions and retry_contradiction and not told and self._contradicted is None:
                     self._contradicted = text
                 else:
                     self._succeed(text)

@@ -1,0 +1,282 @@
+"""`Control`: what is done to an episode on purpose: faults, and instructions to its simulator.
+
+Kinds and levels are those of OccuBench (2604.10866): E0 is clean, E1 has explicit faults (the environment says that it
+failed), E2 implicit ones (it answers, and the answer is wrong or not whole), E3 both. Pagination and partial failures
+of a batch are from the Qwen-AgentWorld report, section on controllable simulation.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from agentworld_envs.interface.action import Action
+from agentworld_envs.interface.errors import ConfigError, unknown_name
+from agentworld_envs.interface.task import Task
+
+FaultKind = Literal[
+    "error",
+    "timeout",
+    "server_error",
+    "truncated_data",
+    "missing_field",
+    "stale",
+    "pagination",
+    "partial_failure",
+]
+ExplicitKind = Literal["error", "timeout", "server_error"]
+Level = Literal["E0", "E1", "E2", "E3"]
+
+EXPLICIT: tuple[ExplicitKind, ...] = get_args(ExplicitKind)
+"""The action is not executed, and the environment says so."""
+IMPLICIT: tuple[FaultKind, ...] = ("truncated_data", "missing_field", "stale")
+"""The action is executed, and its answer is silently not what it should be."""
+LEVELS: dict[Level, tuple[tuple[FaultKind, ...], ...]] = {
+    "E0": (),
+    "E1": (EXPLICIT,),
+    "E2": (IMPLICIT,),
+    "E3": (EXPLICIT, IMPLICIT),
+}
+"""Level -> groups of kinds, taken in turn, so that a mixed level has some of each."""
+HORIZON = 6
+"""The faults of a level begin within this many actions: few episodes are shorter."""
+MOST_FAULTS = 100
+
+
+class _Spec(BaseModel):
+    """Frozen; what cannot be is a `ConfigError`, however it is built."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise ConfigError(_words(type(self), error)) from error
+
+
+class Every(_Spec):
+    """Every n-th matching action."""
+
+    every: int = Field(ge=1)
+
+
+class Chance(_Spec):
+    """Each matching action with this probability, drawn from the episode's seed."""
+
+    chance: float = Field(gt=0, le=1)
+
+
+class Target(_Spec):
+    """Which actions a fault hits. Nothing given: all of them, but those that only declare the end of the task."""
+
+    tool: str | None = None
+    """Name of the tool."""
+    command: str | None = None
+    """A regular expression that is searched for in the action's canonical command."""
+
+    @field_validator("command")
+    @classmethod
+    def _is_an_expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise ValueError(f"{value!r} is no regular expression: {error}") from error
+        return value
+
+    def hits(self, action: Action) -> bool:
+        """Whether an action is meant."""
+        if self.tool is not None and action.tool != self.tool:
+            return False
+        return self.command is None or re.search(self.command, action.command) is not None
+
+
+class Fault(_Spec):
+    """Something that goes wrong on purpose."""
+
+    kind: FaultKind
+    target: Target = Target()
+    """Which actions it hits; a string is an expression for the command."""
+    when: tuple[int, ...] | Every | Chance = (1,)
+    """When it begins: at the first matching action from each of these steps on (1-based; an int is one step; actions
+    that reach no backend are not counted), at every n-th matching action, or by chance (a float is a chance)."""
+    duration: int = Field(default=1, ge=1)
+    """How many matching actions it lasts. An action that cannot fail in this way does not count: the fault waits."""
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _target_from_text(cls, value: object) -> object:
+        return {"command": value} if isinstance(value, str) else value
+
+    @field_validator("when", mode="before")
+    @classmethod
+    def _when_from_number(cls, value: object) -> object:
+        if isinstance(value, float):
+            return Chance(chance=value)
+        return (value,) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @field_validator("when")
+    @classmethod
+    def _steps_are_possible(cls, value: tuple[int, ...] | Every | Chance) -> tuple[int, ...] | Every | Chance:
+        if isinstance(value, tuple):
+            if not value or min(value) < 1:
+                raise ValueError(f"steps are counted from 1, got {value}")
+            return tuple(sorted(set(value)))
+        return value
+
+
+class Instruction(_Spec):
+    """What a simulator is told to do, in free words. The agent never sees it."""
+
+    text: str = Field(min_length=1)
+    first: int = Field(default=1, ge=1)
+    """First step at which it holds."""
+    last: int | None = Field(default=None, ge=1)
+    """Last one; `None`: it holds until the end."""
+
+    @property
+    def always(self) -> bool:
+        """Whether it is for the whole episode; it then ends the system prompt."""
+        return self.first == 1 and self.last is None
+
+    def holds(self, step: int) -> bool:
+        """Whether it is told at this step (1-based), in the last user message."""
+        return not self.always and self.first <= step and (self.last is None or step <= self.last)
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.last is not None and self.last < self.first:
+            raise ValueError(f"it ends at step {self.last} before it begins at step {self.first}")
+        return self
+
+
+class Control(_Spec):
+    """Everything that is done to the episodes of an environment on purpose."""
+
+    level: Level | None = None
+    """Draws faults for every episode from its seed and task."""
+    faults: tuple[Fault, ...] = ()
+    """The same faults for every episode, instead of a level. At most one hits an action: explicit ones go first."""
+    instruction: tuple[Instruction, ...] = ()
+    """For world models: text, or texts with the steps for which they hold."""
+    inject: Literal["code", "instruction"] = "code"
+    """Who makes the faults: code, on any backend, or the world model, which is told to and may not obey."""
+    fault_count: int = Field(default=2, ge=1, le=MOST_FAULTS)
+    """Faults that a level draws for an episode."""
+    fault_duration: int = Field(default=2, ge=1)
+    """How many matching actions each of them lasts."""
+
+    @field_validator("faults", mode="before")
+    @classmethod
+    def _one_fault(cls, value: object) -> object:
+        return (value,) if isinstance(value, Fault | Mapping) else value
+
+    @field_validator("instruction", mode="before")
+    @classmethod
+    def _instruction_from_text(cls, value: object) -> object:
+        given = (value,) if isinstance(value, str | Instruction | Mapping) else value
+        if not isinstance(given, Sequence):
+            return given
+        return tuple({"text": item} if isinstance(item, str) else item for item in given)
+
+    @model_validator(mode="after")
+    def _level_or_faults(self) -> Self:
+        if self.level is not None and self.faults:
+            raise ValueError("a level draws its own faults: give level or faults, not both")
+        if self.inject == "instruction" and not self.faults and self.level is None:
+            raise ValueError("inject='instruction' is about faults, and there are none")
+        return self
+
+    @classmethod
+    def of(cls, value: Any) -> Control | None:
+        """What `gym.make(control=...)` takes: a level, a `Control`, one or several faults, a dict of either, `None`.
+
+        Raises:
+            ConfigError: none of these, or one that cannot be.
+        """
+        if value is None or isinstance(value, Control):
+            return value
+        if isinstance(value, str):
+            if value not in LEVELS:
+                raise unknown_name("control level", value, LEVELS)
+            return cls(level=value)
+        if isinstance(value, Mapping):
+            return cls(faults=(dict(value),)) if "kind" in value else cls(**value)
+        if isinstance(value, Fault):
+            return cls(faults=(value,))
+        if isinstance(value, Sequence) and all(isinstance(item, Fault | Mapping) for item in value):
+            return cls(faults=tuple(value))
+        raise ConfigError(
+            f"Expected control to be a level ({', '.join(LEVELS)}), a Control, a Fault, a list of faults or a dict, "
+            f"got {type(value).__name__}."
+        )
+
+    @property
+    def instructs(self) -> bool:
+        """Whether it needs a backend that takes instructions, i.e. a world model."""
+        return bool(self.instruction) or (self.inject == "instruction" and self.level != "E0")
+
+    def plan(self, seed: int, task: Task) -> tuple[Fault, ...]:
+        """The faults of one episode: a pure function of the control, the episode's seed and its task."""
+        groups = LEVELS[self.level] if self.level is not None else ()
+        if not groups:
+            return self.faults
+        rng = episode_rng(seed, task)
+        kinds = [group[int(rng.integers(len(group)))] for group in (groups * self.fault_count)[: self.fault_count]]
+        kinds = [kinds[int(index)] for index in rng.permutation(len(kinds))]
+        horizon = max(min(HORIZON, task.max_steps), self.fault_count)
+        starts = sorted(int(step) + 1 for step in rng.choice(horizon, self.fault_count, replace=False))
+        return tuple(
+            Fault(kind=kind, when=start, duration=self.fault_duration)
+            for kind, start in zip(kinds, starts, strict=True)
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """As plain JSON, from which `of` builds it again."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+class Injection(NamedTuple):
+    """One fault that hit one action: for ledgers and recordings, never for the agent."""
+
+    kind: FaultKind
+    number: int
+    """1 for the first one of the episode."""
+    by: Literal["code", "instruction"]
+    executed: bool
+    """Whether the action was executed all the same."""
+    obeyed: bool | None = None
+    """Whether a world model that was told to fail did so; `None` where code cannot tell, and for faults in code."""
+
+    @classmethod
+    def recorded(cls, flags: Mapping[str, Any]) -> Injection | None:
+        """What the flags of a recorded step tell, `None` when they tell of no fault."""
+        found = flags.get("fault")
+        if not isinstance(found, Mapping) or set(found) != set(cls._fields):
+            return None
+        return cls(**found)
+
+
+def episode_rng(seed: int, task: Task, *more: int) -> np.random.Generator:
+    """The generator of everything random about the faults of one episode."""
+    return np.random.default_rng([seed, zlib.crc32(task.id.encode("utf-8", "backslashreplace")), *more])
+
+
+def _words(model: type[BaseModel], error: ValidationError) -> str:
+    noun = model.__name__.lower()
+    lines = []
+    for item in error.errors(include_url=False):
+        path = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden" and len(item["loc"]) == 1:
+            lines.append(str(unknown_name(f"field of a {noun}", path, model.model_fields)))
+        else:
+            reason = item["msg"].removeprefix("Value error, ")
+            given = "" if item["type"] in ("missing", "value_error") else f", got {item['input']!r:.60}"
+            lines.append(f"A {noun} cannot be like this: {path + ': ' if path else ''}{reason}{given}.")
+    return " ".join(lines)
