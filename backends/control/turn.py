@@ -119,6 +119,8 @@ class Turn:
 
     def _obeys(self, kind: FaultKind, observation: str) -> bool | None:
         session = self.session
+        if kind == "stale" and session.history and observation.strip() == session.history[-1][1].strip():
+            return True  # it was repeated with everything around
         again = session.whole is not None and session.whole[0] == self.action.command
         whole = session.whole[1] if session.whole is not None and again else None
         return obeyed(kind, session.data(self.action, observation), session.previous, whole)
