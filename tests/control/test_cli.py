@@ -34,7 +34,7 @@ def test_obedience_is_shown_apart() -> None:
     code, output = run(*arguments, "--instruction", "Be terse.", "--fault-count", "1", "--fault-duration", "3")
     assert code == 0
     assert "obeyed, as far as code can tell" in output
-    assert "0 % (0/6)" in output
+    assert "0 % (0/" in output
 
 
 def test_levels_side_by_side() -> None:
