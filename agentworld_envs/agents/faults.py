@@ -20,10 +20,12 @@ class FaultCount:
     injected: int = 0
     blocked: int = 0
     """Of these, how many kept the action from being executed."""
+    told: int = 0
+    """Of these, how many a world model was told to make."""
     obeyed: int = 0
-    """Of those told to a world model, how many it made."""
+    """Of those, how many it made."""
     disobeyed: int = 0
-    """How many it did not make. The rest cannot be told from its answers."""
+    """How many it did not make. Of the rest its answers do not tell."""
 
     @property
     def obedience(self) -> float | None:
@@ -43,6 +45,7 @@ def count_faults(faults: Iterable[Injection]) -> dict[str, FaultCount]:
         count = counts.setdefault(fault.kind, FaultCount())
         count.injected += 1
         count.blocked += not fault.executed
+        count.told += fault.by == "instruction"
         count.obeyed += fault.obeyed is True
         count.disobeyed += fault.by == "instruction" and fault.obeyed is False
     return dict(sorted(counts.items()))

@@ -52,17 +52,15 @@ def faults_text(summary: RolloutSummary) -> str:
 
 def obedience_text(summary: RolloutSummary) -> str:
     """How many of the faults that a world model was told to make it made; empty when it was told none."""
-    counts = [count for count in summary.faults.values() if count.obeyed or count.disobeyed]
-    known = sum(count.obeyed + count.disobeyed for count in counts)
-    if not known:
+    counts = {kind: count for kind, count in summary.faults.items() if count.told}
+    if not counts:
         return ""
-    made = sum(count.obeyed for count in counts)
-    kinds = ", ".join(
-        f"{kind} {count.obeyed}/{count.obeyed + count.disobeyed}"
-        for kind, count in summary.faults.items()
-        if count.obeyed or count.disobeyed
-    )
-    return f"{_percent(made / known)} ({made}/{known}): {kinds}"
+    made = sum(count.obeyed for count in counts.values())
+    known = sum(count.obeyed + count.disobeyed for count in counts.values())
+    rate = f"{_percent(made / known)} ({made}/{known})" if known else "nothing to go by"
+    kinds = ", ".join(f"{kind} {c.obeyed}/{c.obeyed + c.disobeyed}" for kind, c in counts.items())
+    open_ = sum(count.told for count in counts.values()) - known
+    return f"{rate}: {kinds}" + (f"; of {open_} more the answers do not tell" if open_ else "")
 
 
 def speed_text(summary: RolloutSummary) -> str:
@@ -92,7 +90,7 @@ def print_summary(console: Console, summary: RolloutSummary, title: str) -> None
     if summary.faults:
         table.add_row("faults on purpose", faults_text(summary))
     if obedience_text(summary):
-        table.add_row("obeyed, as far as code can tell", obedience_text(summary))
+        table.add_row("obeyed", obedience_text(summary))
     console.print(table)
     _print_problems(console, summary)
 

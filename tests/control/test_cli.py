@@ -33,7 +33,7 @@ def test_obedience_is_shown_apart() -> None:
     arguments = ("rollout", "TextWorld", "--control", "E1", "--inject", "instruction", "-n", "2", *WM)
     code, output = run(*arguments, "--instruction", "Be terse.", "--fault-count", "1", "--fault-duration", "3")
     assert code == 0
-    assert "obeyed, as far as code can tell" in output
+    assert "\nobeyed " in output
     assert "0 % (0/" in output
 
 

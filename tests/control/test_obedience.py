@@ -98,5 +98,5 @@ def test_rates_by_kind() -> None:
     counts = count_faults(faults)
     assert list(counts) == ["error", "stale", "timeout"]
     assert (counts["error"].injected, counts["error"].blocked, counts["error"].obedience) == (2, 1, 0.5)
-    assert counts["stale"].obedience is None
+    assert (counts["stale"].told, counts["stale"].obedience) == (1, None)
     assert counts["timeout"].obedience is None
