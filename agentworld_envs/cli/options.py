@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from agentworld_envs import ENV_IDS, resolve_id
-from agentworld_envs.interface import Control
+from agentworld_envs.interface import ConfigError, Control
 
 SIMULATOR = "World model (backend world_model)"
 
@@ -68,6 +68,8 @@ def control_of(level: str | None, inject: str, count: int, duration: int, instru
         ConfigError: one that cannot be.
     """
     if level is None:
+        if inject != "code":
+            raise ConfigError(f"--inject {inject} is about faults: say which with --control, e.g. --control E1.")
         return None if instruction is None else Control(instruction=instruction)
     told = () if instruction is None else instruction
     return Control(level=level, inject=inject, fault_count=count, fault_duration=duration, instruction=told)

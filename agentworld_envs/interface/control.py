@@ -228,8 +228,9 @@ class Control(_Spec):
         if not groups:
             return self.faults
         rng = episode_rng(seed, task)
-        kinds = [group[int(rng.integers(len(group)))] for group in (groups * self.fault_count)[: self.fault_count]]
-        kinds = [kinds[int(index)] for index in rng.permutation(len(kinds))]
+        first = int(rng.integers(len(groups)))
+        taken = [groups[(first + number) % len(groups)] for number in range(self.fault_count)]
+        kinds = [group[int(rng.integers(len(group)))] for group in taken]
         horizon = max(min(HORIZON, task.max_steps), self.fault_count)
         starts = sorted(int(step) + 1 for step in rng.choice(horizon, self.fault_count, replace=False))
         return tuple(
@@ -276,7 +277,7 @@ def _words(model: type[BaseModel], error: ValidationError) -> str:
         if item["type"] == "extra_forbidden" and len(item["loc"]) == 1:
             lines.append(str(unknown_name(f"field of a {noun}", path, model.model_fields)))
         else:
-            reason = item["msg"].removeprefix("Value error, ")
+            reason = item["msg"].removeprefix("Value error, ").rstrip(".")
             given = "" if item["type"] in ("missing", "value_error") else f", got {item['input']!r:.60}"
             lines.append(f"A {noun} cannot be like this: {path + ': ' if path else ''}{reason}{given}.")
     return " ".join(lines)

@@ -52,6 +52,7 @@ def test_levels_side_by_side() -> None:
         (("rollout", "TextWorld", "--control", "E7"), "level"),
         (("rollout", "TextWorld", "--control", "E1", "--inject", "instruction"), "world_model"),
         (("rollout", "TextWorld", "--instruction", "x"), "world_model"),
+        (("rollout", "TextWorld", "--inject", "instruction"), "--control E1"),
         (("control", "TextWorld", "--levels", ","), "at least one level"),
         (("control", "TextWorld", "--levels", "E1,X"), "level"),
         (("control", "TextWorld", "--agent", "llm"), "expert or random"),
