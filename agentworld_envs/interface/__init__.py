@@ -2,7 +2,7 @@
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.backend import Backend, Session
-from agentworld_envs.interface.control import Chance, Control, Every, Fault, Injection, Instruction, Target
+from agentworld_envs.interface.control import Control, Instruction
 from agentworld_envs.interface.domain import Domain, Evidence, Frame, SimulationSpec, Tracker, World
 from agentworld_envs.interface.errors import (
     AgentWorldError,
@@ -30,6 +30,7 @@ from agentworld_envs.interface.errors import (
     classify,
     unknown_name,
 )
+from agentworld_envs.interface.fault import Chance, Every, Fault, Injection, Target
 from agentworld_envs.interface.reward import EpisodeView, Judgement, RewardModel
 from agentworld_envs.interface.task import Task, TaskList, TaskSource
 from agentworld_envs.interface.transition import Source, Transition, Usage, Verdict

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from agentworld_envs.interface.action import Action
-from agentworld_envs.interface.control import ExplicitKind
+from agentworld_envs.interface.fault import ExplicitKind
 from agentworld_envs.interface.machines import Machines
 from agentworld_envs.interface.task import Task, TaskSource
 from agentworld_envs.interface.transition import Verdict

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentworld_envs.interface.control import Injection
 from agentworld_envs.interface.errors import Failure
+from agentworld_envs.interface.fault import Injection
 
 Source = Literal["real", "world_model", "replay"]
 """Where an observation came from."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agentworld_envs.interface.control import FaultKind
+from agentworld_envs.interface.fault import FaultKind
 
 MORE = "-- more --"
 """What follows the first page of a longer answer."""

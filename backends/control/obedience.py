@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from agentworld_envs.interface.control import FaultKind
+from agentworld_envs.interface.fault import FaultKind
 
 _ERROR = re.compile(
     r"\b(?:errors?|exception|traceback|fail(?:ed|ure|s)?|unavailable|denied|refused|timed? ?-?out)\b"

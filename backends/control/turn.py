@@ -9,7 +9,8 @@ from agentworld_envs.backends.control.obedience import obeyed
 from agentworld_envs.backends.control.session import ControlledSession
 from agentworld_envs.backends.control.wording import told
 from agentworld_envs.interface import Action, Injection, Source, Transition
-from agentworld_envs.interface.control import EXPLICIT, ExplicitKind, FaultKind, episode_rng
+from agentworld_envs.interface.control import episode_rng
+from agentworld_envs.interface.fault import EXPLICIT, ExplicitKind, FaultKind
 
 
 class Turn:

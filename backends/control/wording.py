@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentworld_envs.interface.control import FaultKind
+from agentworld_envs.interface.fault import FaultKind
 
 _BLOCKED = "Do not carry out the action: nothing is changed by it, and later turns have to agree with that."
 _DONE = "Carry out the action as usual, and keep its effects in later turns; only this one answer is affected."

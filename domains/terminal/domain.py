@@ -35,7 +35,7 @@ from agentworld_envs.interface import (
     World,
     unknown_name,
 )
-from agentworld_envs.interface.control import ExplicitKind
+from agentworld_envs.interface.fault import ExplicitKind
 
 _RULES = f"""\
 You work on a Linux machine without network, as an ordinary user. Two ways to act, one action per turn:

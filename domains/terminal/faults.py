@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from agentworld_envs.domains.terminal import wording
 from agentworld_envs.domains.terminal.command import Kind, read
 from agentworld_envs.interface import Action
-from agentworld_envs.interface.control import ExplicitKind
+from agentworld_envs.interface.fault import ExplicitKind
 
 _PROMPT = re.compile(r"[a-z_][\w-]*@[\w-]+:([^\n]*?)[$#] ?$")
 _LINES: Mapping[ExplicitKind, str] = {

@@ -31,7 +31,7 @@ from agentworld_envs.interface import (
     World,
     unknown_name,
 )
-from agentworld_envs.interface.control import ExplicitKind
+from agentworld_envs.interface.fault import ExplicitKind
 
 _NAME = r"[a-z]+ [0-9]{1,4}"
 _SHAPE = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentworld_envs.interface.control import ExplicitKind
+from agentworld_envs.interface.fault import ExplicitKind
 
 FAULT_TEXTS: Mapping[ExplicitKind, str] = {
     "error": "Something went wrong, and nothing was done.",

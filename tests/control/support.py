@@ -16,7 +16,7 @@ from agentworld_envs.backends.world_model.engines.scripted import SCRIPTS
 from agentworld_envs.backends.world_model.prompts import INSTRUCTION
 from agentworld_envs.domains import load_domain
 from agentworld_envs.interface import Task
-from agentworld_envs.interface.control import EXPLICIT, FaultKind
+from agentworld_envs.interface.fault import EXPLICIT, FaultKind
 from agentworld_envs.testing.play import expert_plan
 
 MESSAGES: dict[FaultKind, str] = {

@@ -11,7 +11,8 @@ import pytest
 from agentworld_envs import AgentWorldEnv, ConfigError
 from agentworld_envs.domains import load_domain
 from agentworld_envs.interface import Chance, Control, Every, Fault, Instruction
-from agentworld_envs.interface.control import EXPLICIT, HORIZON, IMPLICIT
+from agentworld_envs.interface.control import HORIZON
+from agentworld_envs.interface.fault import EXPLICIT, IMPLICIT
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from agentworld_envs import AgentWorldEnv, AgentWorldVectorEnv
 from agentworld_envs.agents import count_faults, recorded_faults, reexecute
 from agentworld_envs.domains.terminal import wording
 from agentworld_envs.interface import Fault
-from agentworld_envs.interface.control import EXPLICIT
+from agentworld_envs.interface.fault import EXPLICIT
 from agentworld_envs.testing import CounterDomain
 from agentworld_envs.testing.play import assert_same
 from agentworld_envs.trajectories import read_trajectories

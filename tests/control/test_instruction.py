@@ -14,7 +14,7 @@ from agentworld_envs.agents import count_faults, reexecute
 from agentworld_envs.backends.control.wording import told
 from agentworld_envs.backends.world_model.prompts import INSTRUCTION
 from agentworld_envs.interface import Control, Fault
-from agentworld_envs.interface.control import EXPLICIT
+from agentworld_envs.interface.fault import EXPLICIT
 from agentworld_envs.trajectories import read_trajectories
 
 
