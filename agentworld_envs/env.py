@@ -75,6 +75,7 @@ class AgentWorldEnv(gym.Env[str, str]):
         max_steps: int | None = None,
         model: str | None = None,
         cassette: Any = None,
+        control: Any = None,
         record: str | os.PathLike[str] | None = None,
         sandbox: Any = None,
         render_mode: str | None = None,
@@ -94,6 +95,8 @@ class AgentWorldEnv(gym.Env[str, str]):
             model: for simulating backends: `"openai:URL#MODEL"`, `"transformers:PATH"`, `"scripted:NAME"`.
             cassette: for simulating backends: a file that records and replays the model's answers (`"FILE"`,
                 `"record:FILE"`, `"replay-or-fail:FILE"`).
+            control: what goes wrong on purpose (see `Control` and docs/control.md): a level (`"E0"` to `"E3"`), a
+                `Fault` or a list of them, a `Control`, or a dict of either; default: nothing.
             record: trajectory file (JSONL) that every episode is appended to.
             sandbox: for domains whose real worlds run in sandboxes: `"namespace"`, `"docker"`, `"local"`, a
                 configuration (`sandbox_config`) or a `Provider`; default: the best that works here, see
@@ -113,6 +116,7 @@ class AgentWorldEnv(gym.Env[str, str]):
             max_steps=max_steps,
             model=model,
             cassette=cassette,
+            control=control,
             record=record,
             sandbox=sandbox,
         )

@@ -92,7 +92,8 @@ class Episode:
         self.instructions = instructions
         self.ledger = Ledger()
         self.transcript: list[tuple[Action, str]] = []
-        """Actions that reached the backend, with their observations."""
+        """Actions that were executed, with their observations: neither those that never reached the backend nor those
+        that an injected fault kept from being executed."""
         self.record_id: str | None = None
         """Name of this episode in the trajectory file, once it is being recorded."""
         self.origin: tuple[str, int] | None = None

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentworld_envs.backends import BackendConfig, build_backend
+from agentworld_envs.backends.control import control_backend
 from agentworld_envs.backends.sandbox import SharedMachines
 from agentworld_envs.domains import load_domain
-from agentworld_envs.interface import Backend, ConfigError, Domain, RewardModel, Task, TaskList, TaskSource
+from agentworld_envs.interface import Backend, ConfigError, Control, Domain, RewardModel, Task, TaskList, TaskSource
 from agentworld_envs.interface.machines import Machines
 from agentworld_envs.rewards import build_reward
 from agentworld_envs.runner import EpisodeRunner
@@ -27,6 +28,7 @@ def build_runner(
     max_steps: int | None = None,
     model: str | None = None,
     cassette: Any = None,
+    control: Any = None,
     record: str | os.PathLike[str] | None = None,
     sandbox: Any = None,
 ) -> EpisodeRunner:
@@ -35,6 +37,7 @@ def build_runner(
         raise ConfigError(f"Expected max_steps to be an int of at least 1, got {max_steps!r}.")
     played = load_domain(domain) if isinstance(domain, str) else domain
     judge = build_reward(reward)
+    control = Control.of(control)
     machines = _machines(played, sandbox)
     try:
         built, owned = build_backend(backend, model=model, cassette=cassette)
@@ -42,6 +45,7 @@ def build_runner(
         first = error.errors()[0]
         raise ConfigError(f"backend={backend!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     try:
+        built = control_backend(built, control)
         source = _task_source(played, built, tasks)
         writer = TrajectoryWriter(record) if record is not None else None
     except BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agentworld_envs.interface import Source, Usage
+from agentworld_envs.interface import Injection, Source, Usage
 
 Line = Literal["world", "simulator", "judge", "sandbox"]
 """Who is billed."""
@@ -22,6 +22,8 @@ class LedgerEntry:
     """Step of the episode, 0 for the reset."""
     line: Line
     usage: Usage
+    fault: Injection | None = None
+    """The fault that was injected into this step on purpose."""
 
 
 class Ledger:
@@ -32,9 +34,9 @@ class Ledger:
     def __init__(self, entries: list[LedgerEntry] | None = None) -> None:
         self.entries = entries if entries is not None else []
 
-    def add(self, step: int, line: Line, usage: Usage) -> None:
-        """Book `usage` (seconds, tokens, US dollars) on `line`."""
-        self.entries.append(LedgerEntry(step, line, usage))
+    def add(self, step: int, line: Line, usage: Usage, fault: Injection | None = None) -> None:
+        """Book `usage` (seconds, tokens, US dollars) on `line`, and the fault that was injected, if any."""
+        self.entries.append(LedgerEntry(step, line, usage, fault))
 
     def total(self, line: Line | None = None) -> Usage:
         """The sum of one line, or of all of them."""
@@ -44,9 +46,14 @@ class Ledger:
                 total.add(entry.usage)
         return total
 
+    @property
+    def faults(self) -> list[Injection]:
+        """The faults that were injected so far, in order."""
+        return [entry.fault for entry in self.entries if entry.fault is not None]
+
     def copy(self) -> Ledger:
         """An independent ledger with the same entries (a fork has cost what its parent had)."""
-        return Ledger([LedgerEntry(e.step, e.line, replace(e.usage)) for e in self.entries])
+        return Ledger([LedgerEntry(e.step, e.line, replace(e.usage), e.fault) for e in self.entries])
 
     def __iter__(self) -> Iterator[LedgerEntry]:
         return iter(self.entries)

@@ -284,14 +284,15 @@ class EpisodeRunner:
             turn.transition = transition
             episode = turn.episode
             usage = transition.usage if transition.usage is not None else Usage(seconds=seconds)
-            episode.ledger.add(episode.step_count, LINE_OF_SOURCE[transition.source], usage)
+            episode.ledger.add(episode.step_count, LINE_OF_SOURCE[transition.source], usage, transition.fault)
             episode.source = transition.source
             if transition.observation or transition.failure is None:
                 episode.observation = clip(transition.observation)
             if transition.failure is not None:
                 self._fail(turn, transition.failure)
                 continue
-            episode.transcript.append((action, transition.observation))
+            if transition.executed:
+                episode.transcript.append((action, transition.observation))
             episode.terminated = transition.terminated
 
     def _judge(self, turns: Sequence[Turn]) -> None:

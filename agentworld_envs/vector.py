@@ -46,6 +46,7 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
         max_steps: int | None = None,
         model: str | None = None,
         cassette: Any = None,
+        control: Any = None,
         record: str | os.PathLike[str] | None = None,
         sandbox: Any = None,
         render_mode: str | None = None,
@@ -82,6 +83,7 @@ class AgentWorldVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]
             max_steps=min(limits) if limits else None,
             model=model,
             cassette=cassette,
+            control=control,
             record=record,
             sandbox=sandbox,
         )

@@ -15,6 +15,7 @@ from agentworld_envs.interface import (
     Domain,
     Failed,
     Failure,
+    Injection,
     ReplayDivergence,
     Session,
     Task,
@@ -213,9 +214,9 @@ class ReplayBackend(Backend):
                 )
         except ReplayDivergence as error:
             return Transition("", "replay", failure=classify(error))
-        return Transition(
-            step.observation, "replay", failure=_failure(step.failure), flags={"recorded_source": step.source}
-        )
+        fault = Injection.recorded(step.flags)
+        flags = {"recorded_source": step.source, **({"fault": step.flags["fault"]} if fault is not None else {})}
+        return Transition(step.observation, "replay", failure=_failure(step.failure), flags=flags, fault=fault)
 
     def fork(self, session: Session) -> Session:
         return session.fork() if isinstance(session, ReplaySession) else session

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agentworld_envs.agents.base import Agent, Decision, Info
 from agentworld_envs.agents.comparison import Difference, compare, reexecute
 from agentworld_envs.agents.expert import ExpertAgent
+from agentworld_envs.agents.faults import FaultCount, count_faults, recorded_faults
 from agentworld_envs.agents.llm import LLMAgent
 from agentworld_envs.agents.noisy import NoisyExpert
 from agentworld_envs.agents.random import RandomAgent
@@ -65,6 +66,7 @@ __all__ = [
     "Difference",
     "EpisodeResult",
     "ExpertAgent",
+    "FaultCount",
     "Info",
     "LLMAgent",
     "NoisyExpert",
@@ -75,6 +77,8 @@ __all__ = [
     "RolloutSummary",
     "build_agent",
     "compare",
+    "count_faults",
+    "recorded_faults",
     "reexecute",
     "rollout",
     "wilson_interval",

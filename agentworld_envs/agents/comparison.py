@@ -12,7 +12,7 @@ from typing import Any
 
 from agentworld_envs.backends import BackendConfig
 from agentworld_envs.env import AgentWorldEnv
-from agentworld_envs.interface import Backend, ConfigError, Domain
+from agentworld_envs.interface import Backend, ConfigError, Control, Domain
 from agentworld_envs.rewards import REWARDS
 from agentworld_envs.trajectories import ResetLine, StepLine, Trajectory
 
@@ -93,7 +93,13 @@ def _play(
     trajectory: Trajectory, backend: str | BackendConfig | Backend, domain: Domain | None, reward: str
 ) -> Difference | None:
     reset = trajectory.reset
-    env = AgentWorldEnv(domain or reset.domain, backend=backend, reward=reward, max_steps=reset.max_steps)
+    env = AgentWorldEnv(
+        domain or reset.domain,
+        backend=backend,
+        reward=reward,
+        max_steps=reset.max_steps,
+        control=None if str(backend).startswith("replay:") else _faults_in_code(reset),
+    )
     try:
         observation, info = env.reset(seed=reset.seed, options={"task": reset.task})
         actual = {"observation": observation, **_picked(info)}
@@ -110,6 +116,12 @@ def _play(
         return found
     finally:
         env.close()
+
+
+def _faults_in_code(reset: ResetLine) -> Control | None:
+    """What went wrong on purpose: where an episode is executed again, the same has to go wrong again."""
+    control = Control.of(reset.backend.get("control"))
+    return None if control is None or control.instructs else control
 
 
 def _differs(step: int, recorded: Mapping[str, Any], actual: Mapping[str, Any]) -> Difference | None:

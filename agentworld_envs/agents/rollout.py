@@ -176,6 +176,7 @@ class Rollout:
             failure=None if failure is None else failure.kind,
             message="" if failure is None else failure.message,
             usage=usage,
+            faults=tuple(episode.ledger.faults),
         )
         self._results.append(result)
         if self._progress is not None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from agentworld_envs.interface import Usage
+from agentworld_envs.agents.faults import FaultCount, count_faults
+from agentworld_envs.interface import Injection, Usage
 
 Z95 = 1.959963984540054
 """Standard normal quantile of a two-sided 95 % interval."""
@@ -41,6 +42,8 @@ class EpisodeResult:
     """The failure in words."""
     usage: dict[str, Usage] = field(default_factory=dict)
     """Cost by line: `world`, `simulator`, `judge`, `sandbox`, `agent`."""
+    faults: tuple[Injection, ...] = ()
+    """What went wrong on purpose, in order."""
 
     @property
     def reward_valid(self) -> bool:
@@ -50,6 +53,7 @@ class EpisodeResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         data = {"return" if key == "total_reward" else key: value for key, value in asdict(self).items()}
+        data["faults"] = [fault._asdict() for fault in self.faults]
         return data | {"reward_valid": self.reward_valid}
 
 
@@ -131,6 +135,11 @@ class RolloutSummary:
                 total.setdefault(line, Usage()).add(usage)
         return total
 
+    @property
+    def faults(self) -> dict[str, FaultCount]:
+        """What went wrong on purpose, by kind; empty without a control."""
+        return count_faults(fault for episode in self.episodes for fault in episode.faults)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: aggregates first, then every episode."""
         return {
@@ -146,6 +155,7 @@ class RolloutSummary:
             "seconds": self.seconds,
             "steps_per_s": self.steps_per_s,
             "failures": self.failures,
+            "faults": {kind: count.to_dict() for kind, count in self.faults.items()},
             "usage": {line: asdict(usage) for line, usage in self.usage.items()},
             "episodes": [episode.to_dict() for episode in self.episodes],
         }

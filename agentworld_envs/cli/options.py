@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from agentworld_envs import ENV_IDS, resolve_id
+from agentworld_envs.interface import ConfigError, Control
 
 SIMULATOR = "World model (backend world_model)"
 
@@ -43,6 +44,35 @@ Prefill = Annotated[
         "--prefill", help="Open the observation's tag for the model: for weak ones.", rich_help_panel=SIMULATOR
     ),
 ]
+
+FAULTS = "Faults on purpose"
+ControlLevel = Annotated[
+    str | None,
+    typer.Option("--control", help="E0 (none), E1 (explicit), E2 (implicit), E3 (mixed).", rich_help_panel=FAULTS),
+]
+Inject = Annotated[
+    str, typer.Option(help="Who makes them: code, or instruction (told to the world model).", rich_help_panel=FAULTS)
+]
+FaultCount = Annotated[int, typer.Option(min=1, help="Faults of an episode.", rich_help_panel=FAULTS)]
+FaultDuration = Annotated[int, typer.Option(min=1, help="Actions that each of them lasts.", rich_help_panel=FAULTS)]
+Instruction = Annotated[
+    str | None,
+    typer.Option(help="Told to the world model in its system prompt, never to the agent.", rich_help_panel=FAULTS),
+]
+
+
+def control_of(level: str | None, inject: str, count: int, duration: int, instruction: str | None) -> Control | None:
+    """The control of an environment, `None` when nothing is asked for.
+
+    Raises:
+        ConfigError: one that cannot be.
+    """
+    if level is None:
+        if inject != "code":
+            raise ConfigError(f"--inject {inject} is about faults: say which with --control, e.g. --control E1.")
+        return None if instruction is None else Control(instruction=instruction)
+    told = () if instruction is None else instruction
+    return Control(level=level, inject=inject, fault_count=count, fault_duration=duration, instruction=told)
 
 
 def domain_of(env_id: str) -> str:

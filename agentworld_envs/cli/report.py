@@ -45,6 +45,24 @@ def failures_text(summary: RolloutSummary) -> str:
     return ", ".join(f"{kind} x{count}" for kind, count in summary.failures.items()) or "none"
 
 
+def faults_text(summary: RolloutSummary) -> str:
+    """What went wrong on purpose: kinds with counts."""
+    return ", ".join(f"{kind} x{count.injected}" for kind, count in summary.faults.items()) or "none"
+
+
+def obedience_text(summary: RolloutSummary) -> str:
+    """How many of the faults that a world model was told to make it made; empty when it was told none."""
+    counts = {kind: count for kind, count in summary.faults.items() if count.told}
+    if not counts:
+        return ""
+    made = sum(count.obeyed for count in counts.values())
+    known = sum(count.obeyed + count.disobeyed for count in counts.values())
+    rate = f"{_percent(made / known)} ({made}/{known})" if known else "nothing to go by"
+    kinds = ", ".join(f"{kind} {c.obeyed}/{c.obeyed + c.disobeyed}" for kind, c in counts.items())
+    open_ = sum(count.told for count in counts.values()) - known
+    return f"{rate}: {kinds}" + (f"; of {open_} more the answers do not tell" if open_ else "")
+
+
 def speed_text(summary: RolloutSummary) -> str:
     """Steps per second, with decimals where they matter."""
     return f"{summary.steps_per_s:,.2f}" if summary.steps_per_s < 10 else f"{summary.steps_per_s:,.0f}"
@@ -69,6 +87,10 @@ def print_summary(console: Console, summary: RolloutSummary, title: str) -> None
         if line not in ("world", "sandbox") and tokens_text(usage) != "none":
             table.add_row(f"tokens, {line}", tokens_text(usage))
     table.add_row("failures", failures_text(summary))
+    if summary.faults:
+        table.add_row("faults on purpose", faults_text(summary))
+    if obedience_text(summary):
+        table.add_row("obeyed", obedience_text(summary))
     console.print(table)
     _print_problems(console, summary)
 

@@ -46,12 +46,18 @@ def rollout_command(
     temperature: options.Temperature = None,
     stop: options.Stop = None,
     prefill: options.Prefill = False,
+    control: options.ControlLevel = None,
+    inject: options.Inject = "code",
+    fault_count: options.FaultCount = 2,
+    fault_duration: options.FaultDuration = 2,
+    instruction: options.Instruction = None,
 ) -> None:
     """Let an agent play episodes; print success, validity, speed, tokens and failures.
 
     Episode i has seed SEED + i. Exit code 1 when no episode has a valid reward.
     """
     domain = options.domain_of(env_id)
+    controlled = options.control_of(control, inject, fault_count, fault_duration, instruction)
     player = _agent(agent, agent_model, agent_max_tokens, agent_temperature, seed)
     appended = record is not None and record.exists() and record.stat().st_size > 0
     try:
@@ -63,6 +69,7 @@ def rollout_command(
             max_steps=max_steps,
             record=record,
             sandbox=sandbox,
+            control=controlled,
             autoreset_mode=AutoresetMode.DISABLED,
             **options.backend_arguments(
                 backend,
@@ -81,7 +88,8 @@ def rollout_command(
     finally:
         player.close()
     console = stdout()
-    print_summary(console, summary, f"{resolve_id(env_id)}, backend {backend}, agent {agent}, reward {reward}")
+    title = f"{resolve_id(env_id)}, backend {backend}, agent {agent}, reward {reward}"
+    print_summary(console, summary, title if control is None else f"{title}, control {control}")
     if record is not None:
         say(console, f"Trajectory: {record}{' (appended to what was there)' if appended else ''}")
         say(console, f"Check it: agentworld replay {record}")

@@ -2,6 +2,7 @@
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.backend import Backend, Session
+from agentworld_envs.interface.control import Control, Instruction
 from agentworld_envs.interface.domain import Domain, Evidence, Frame, SimulationSpec, Tracker, World
 from agentworld_envs.interface.errors import (
     AgentWorldError,
@@ -29,6 +30,7 @@ from agentworld_envs.interface.errors import (
     classify,
     unknown_name,
 )
+from agentworld_envs.interface.fault import Chance, Every, Fault, Injection, Target
 from agentworld_envs.interface.reward import EpisodeView, Judgement, RewardModel
 from agentworld_envs.interface.task import Task, TaskList, TaskSource
 from agentworld_envs.interface.transition import Source, Transition, Usage, Verdict
@@ -38,15 +40,21 @@ __all__ = [
     "AgentWorldError",
     "Backend",
     "CassetteMiss",
+    "Chance",
     "CommandTimeout",
     "ConfigError",
     "ContextOverflow",
+    "Control",
     "Domain",
     "EpisodeView",
+    "Every",
     "Evidence",
     "Failed",
     "Failure",
+    "Fault",
     "Frame",
+    "Injection",
+    "Instruction",
     "JudgeError",
     "Judgement",
     "MalformedPrediction",
@@ -66,6 +74,7 @@ __all__ = [
     "SimulatorError",
     "Source",
     "Tampered",
+    "Target",
     "Task",
     "TaskError",
     "TaskList",

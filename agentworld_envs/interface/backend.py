@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.domain import Domain
-from agentworld_envs.interface.errors import Failure
+from agentworld_envs.interface.errors import ConfigError, Failure
 from agentworld_envs.interface.task import Task, TaskSource
 from agentworld_envs.interface.transition import Source, Transition, Verdict
 
@@ -44,6 +44,19 @@ class Session(ABC):
         """Admissible commands as far as this backend knows, a fresh list."""
         return []
 
+    def instruct(self, *, episode: str = "", turn: str = "", blocks: Callable[[str], bool] | None = None) -> None:
+        """Tell a simulator how to behave, on backends that take instructions.
+
+        Args:
+            episode: for the whole episode; given once, before the first step.
+            turn: for the next step only.
+            blocks: says of the next observation whether its action was kept from being executed.
+
+        Raises:
+            ConfigError: this backend takes none.
+        """
+        raise ConfigError(f"Only a simulator can be instructed, not a {type(self).__name__}.")
+
 
 class Backend(ABC):
     """Runs sessions of any domain. Sessions are independent: one that is slow or fails never holds the others."""
@@ -52,6 +65,8 @@ class Backend(ABC):
     """What a user types."""
     source: ClassVar[Source]
     """What `info["source"]` says of its observations."""
+    takes_instructions: ClassVar[bool] = False
+    """Whether its sessions can be told how to behave (`Session.instruct`)."""
 
     @abstractmethod
     def open(self, domain: Domain, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Session]:

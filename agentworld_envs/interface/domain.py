@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from agentworld_envs.interface.action import Action
+from agentworld_envs.interface.fault import ExplicitKind
 from agentworld_envs.interface.machines import Machines
 from agentworld_envs.interface.task import Task, TaskSource
 from agentworld_envs.interface.transition import Verdict
@@ -242,3 +243,32 @@ class Domain(ABC):
         text is returned on every backend, and nothing of a malformed action reaches a model's prompt.
         """
         return None
+
+    def fault_text(
+        self, task: Task, action: Action, kind: ExplicitKind, history: Sequence[tuple[Action, str]]
+    ) -> str | None:
+        """The observation of an action that an injected fault (see `Control`) keeps from being executed.
+
+        Args:
+            task, action: what was to be done.
+            kind: how it fails.
+            history: earlier actions of the episode with their observations, as the agent saw them.
+
+        Returns:
+            What this environment would print; `None` where the action cannot fail, because it only declares the end.
+        """
+        return _FAULT_TEXTS[kind]
+
+    def fault_span(self, task: Task, action: Action, observation: str) -> tuple[int, int]:
+        """Where in an observation the data is that an injected fault may change: start and end (exclusive).
+
+        What is outside stays as it is: the echo and the prompt of a terminal. Default: everything.
+        """
+        return 0, len(observation)
+
+
+_FAULT_TEXTS: Mapping[ExplicitKind, str] = {
+    "error": "Error: the environment could not do this because of an internal problem. Nothing was changed.",
+    "timeout": "Error: the request timed out. Nothing was changed.",
+    "server_error": "Error 503: service unavailable. Nothing was changed.",
+}

@@ -20,7 +20,8 @@ class EpisodeView:
     session: Session
     """The episode's session, with its domain and task."""
     transcript: Sequence[tuple[Action, str]]
-    """Every action that reached the backend with the observation it got, in order."""
+    """Every action that was executed, with the observation it got, in order. Those that never reached the backend, or
+    that an injected fault kept from being executed (`Transition.executed`), are not among them."""
     steps: int
     """Steps so far, those included whose action never reached the backend."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentworld_envs.interface.errors import Failure
+from agentworld_envs.interface.fault import Injection
 
 Source = Literal["real", "world_model", "replay"]
 """Where an observation came from."""
@@ -56,6 +57,13 @@ class Transition:
     """Cost of a simulator; `None` when there is nothing to bill."""
     flags: Mapping[str, Any] = field(default_factory=dict)
     """How the observation was obtained (`tag_found`, `finish_reason`, ...): for the ledger, not for the agent."""
+    fault: Injection | None = None
+    """The fault that hit this action on purpose, see `Control`. It is no `failure`: the reward stays valid."""
+
+    @property
+    def executed(self) -> bool:
+        """Whether the action was executed, as far as the environment is concerned."""
+        return self.fault is None or self.fault.executed
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from agentworld_envs.backends.world_model.codec import PREFILL
 from agentworld_envs.backends.world_model.config import WorldModelConfig
 from agentworld_envs.backends.world_model.context import Prompt, build_prompt
 from agentworld_envs.backends.world_model.engines import Engine
-from agentworld_envs.backends.world_model.prompts import SUFFIX, SUFFIX_VERSION
+from agentworld_envs.backends.world_model.prompts import CONTROL_VERSION, SUFFIX, SUFFIX_VERSION
 from agentworld_envs.backends.world_model.session import WorldModelSession
 from agentworld_envs.backends.world_model.slot import Slot
 from agentworld_envs.interface import (
@@ -36,6 +36,7 @@ class WorldModelBackend(Backend):
 
     name = "world_model"
     source = "world_model"
+    takes_instructions = True
 
     def __init__(self, engine: Engine, config: WorldModelConfig) -> None:
         """Args: engine: answers; closed by `shutdown`. config: everything but the engine is taken from it."""
@@ -68,6 +69,7 @@ class WorldModelBackend(Backend):
         finally:
             for slot in slots:
                 slot.session.pending = None
+                slot.session.instruct()
         return [_finished(slot) for slot in slots]
 
     def _prepare(self, slot: Slot) -> None:
@@ -118,7 +120,8 @@ class WorldModelBackend(Backend):
         return tracker.recall(action, self.config.state_characters)
 
     def _prompt_version(self, session: WorldModelSession) -> str:
-        return f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"
+        version = f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"
+        return f"{version}+{CONTROL_VERSION}" if session.instructed else version
 
     def fork(self, session: Session) -> Session:
         """An independent session in the same state; asks no model."""

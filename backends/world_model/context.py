@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentworld_envs.backends.world_model.codec import HEADER, render_action_turn
+from agentworld_envs.backends.world_model.codec import HEADER, defuse, render_action_turn
 from agentworld_envs.backends.world_model.engines.base import Message
-from agentworld_envs.backends.world_model.prompts import DROPPED_ACTIONS, DROPPED_OBSERVATIONS
+from agentworld_envs.backends.world_model.prompts import DROPPED_ACTIONS, DROPPED_OBSERVATIONS, INSTRUCTION
 from agentworld_envs.backends.world_model.session import WorldModelSession
 from agentworld_envs.interface import Action, ContextOverflow
 
@@ -59,7 +59,7 @@ def build_prompt(
     Raises:
         ContextOverflow: the prompt is over the budget, also after dropping what the policy allows.
     """
-    last = session.action_message(action, suffix, state)
+    last = session.action_message(action, _with_instruction(suffix, session.turn_instruction), state)
     turns = len(session.history)
     prompt = Prompt(_messages(session, last, 0))
     if budget is None or _fits(prompt.messages, budget, count_tokens):
@@ -79,12 +79,21 @@ def build_prompt(
 
 
 def _messages(session: WorldModelSession, last: Message, dropped: int) -> tuple[Message, ...]:
-    messages = [Message("system", session.spec.system)]
+    system = session.spec.system
+    if session.instruction:
+        system = f"{system}\n\n{INSTRUCTION}\n{defuse(session.instruction)}"
+    messages = [Message("system", system)]
     if dropped:
         messages += _marker(session, dropped)
     for turn in session.history[dropped:]:
         messages += turn.messages
     return (*messages, last)
+
+
+def _with_instruction(suffix: str, instruction: str) -> str:
+    if not instruction:
+        return suffix
+    return "\n\n".join(part for part in (f"{INSTRUCTION}\n{defuse(instruction)}", suffix) if part)
 
 
 def _marker(session: WorldModelSession, dropped: int) -> list[Message]:

@@ -22,3 +22,10 @@ and an engine's prefix cache stays valid."""
 
 DROPPED_ACTIONS: Final = "(The actions of these turns are left out to save space.)"
 DROPPED_OBSERVATIONS: Final = "(Left out to save space. What these turns changed still holds.)"
+
+CONTROL_VERSION: Final = "control-1"
+"""Changes whenever the layout of simulation instructions does; part of the cassette key of prompts that have some."""
+
+INSTRUCTION: Final = "**Simulation Instruction:**"
+"""Head of an instruction: as the last block of the system prompt (Qwen-AgentWorld report, controllable simulation), and
+behind the action of the one turn for which it is meant, so that all earlier messages stay the same."""

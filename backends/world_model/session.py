@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from agentworld_envs.backends.world_model.codec import render_action_turn, render_observation
@@ -34,6 +35,8 @@ class WorldModelSession(Session):
         self.tracker: Tracker | None = None
         """`None` when the session could not be opened."""
         self.closed = False
+        self.instruction, self.turn_instruction = "", ""
+        self._blocks: Callable[[str], bool] | None = None
         try:
             self.spec = domain.simulation(task)
             self.tracker = domain.tracker(task)
@@ -54,13 +57,23 @@ class WorldModelSession(Session):
         text = self.domain.wire(self.task, action)
         return Message("user", render_action_turn(number, text, self.spec.action_fence, suffix, state))
 
+    def instruct(self, *, episode: str = "", turn: str = "", blocks: Callable[[str], bool] | None = None) -> None:
+        self.instruction = episode or self.instruction
+        self.turn_instruction, self._blocks = turn, blocks
+
+    @property
+    def instructed(self) -> bool:
+        """Whether the next prompt has an instruction in it."""
+        return bool(self.instruction or self.turn_instruction)
+
     def advance(self, action: Action, observation: str) -> None:
         """Book one predicted turn.
 
         Raises:
             Exception: whatever the domain's tracker raises; the session is then as it was, as far as the tracker is.
         """
-        if self.tracker is not None:
+        blocked = self._blocks is not None and self._blocks(observation)
+        if self.tracker is not None and not blocked:
             self.tracker.observe(action, observation)
         messages = (self.action_message(action), Message("assistant", render_observation(observation)))
         self.history.append(Turn(action, observation, messages))
@@ -85,5 +98,6 @@ class WorldModelSession(Session):
         twin.observation, twin.failure = self.observation, self.failure
         twin.spec, twin.history, twin.pending = self.spec, list(self.history), None
         twin.closed = False
+        twin.instruction, twin.turn_instruction, twin._blocks = self.instruction, "", None
         twin.tracker = None if self.tracker is None else self.tracker.fork()
         return twin

@@ -33,7 +33,8 @@ class Slot:
     def request(self, sampling: Sampling, prompt_version: str, attempt: int, deadline_s: float) -> GenerationRequest:
         """What to ask at this attempt (0-based); only the seed differs between attempts."""
         assert self.prompt is not None, "the slot's prompt has to be built before it asks"
-        if sampling.prefill and self.session.tracker is not None:
+        told = bool(self.session.turn_instruction)  # then nothing is certain around the answer
+        if sampling.prefill and self.session.tracker is not None and not told:
             self._frame = self.session.tracker.frame(self.action)
         if self._frame is not None:
             framed = {"prefill": sampling.prefill + self._frame.lead, "stop": (*sampling.stop, self._frame.stop)}
@@ -75,7 +76,8 @@ class Slot:
                 text = self._prediction.text
                 text = text if frame is None or self._prediction.tag_closed else _ended(text, frame)
                 self._check(text)
-                if self._contradictions and retry_contradiction and self._contradicted is None:
+                told = bool(self.session.turn_instruction)  # then what is not so may be what was asked for
+                if self._contradictions and retry_contradiction and not told and self._contradicted is None:
                     self._contradicted = text
                 else:
                     self._succeed(text)

@@ -56,6 +56,10 @@ class Belief:
         """Paths of which nothing is known any more; so is what is below them."""
         self.processes: tuple[str, ...] | None = ()
         """Command lines of what runs in the background, `None` when not known."""
+        self.variables: dict[str, str | None] = {}
+        """What was set in the shell; `None` for a value that is not known. No evidence: for the simulator's prompt."""
+        self.typed_variables: dict[str, str | None] = {}
+        """The same of the shell that keystrokes go to."""
 
     @classmethod
     def at_start(cls, start: InitialState) -> Belief:
@@ -81,6 +85,7 @@ class Belief:
         if start.setup or start.services or not safe:
             belief.lose()
         belief.processes = tuple(start.services) if safe else None
+        belief.variables.update(start.env)
         return belief
 
     def fork(self) -> Belief:
@@ -90,6 +95,7 @@ class Belief:
         twin.certain, twin.processes = self.certain, self.processes
         twin.files, twin.blurred = dict(self.files), dict(self.blurred)
         twin.roots, twin.unknown = set(self.roots), set(self.unknown)
+        twin.variables, twin.typed_variables = dict(self.variables), dict(self.typed_variables)
         return twin
 
     # -- what is known -----------------------------------------------------------------------------------------------
@@ -194,13 +200,14 @@ class Belief:
         self.unknown = {"/"}
         self.typed_cwd = None
         self.processes = None
+        self.variables, self.typed_variables = {}, {}
         self.certain = False
 
     # -- what is done ------------------------------------------------------------------------------------------------
 
     def run(self, command: str, observation: str) -> None:
         """Take note of a shell command and of the screen after it."""
-        output, cwd = _read_screen(command, observation)
+        output, cwd = read_screen(command, observation)
         try:
             follow(self, command)
         except Unfollowed:
@@ -223,6 +230,7 @@ class Belief:
         """Take note of keystrokes. Whole lines are commands of another shell; all else is not followed."""
         cwd = self.cwd
         self.cwd, self.typed_cwd = self.typed_cwd, cwd  # each is in the way of removing folders
+        variables, self.variables = self.variables, self.typed_variables
         try:
             _check_strokes(strokes)
             if self.look(f"{HOME}/.inputrc") != (True, None):
@@ -232,6 +240,7 @@ class Belief:
                     follow(self, line, typed=True)
             self.forget(f"{HOME}/.bash_history")
             self.cwd, self.typed_cwd = cwd, self.cwd
+            self.variables, self.typed_variables = variables, self.variables
         except Unfollowed:
             self.lose()
             self.cwd = cwd
@@ -253,7 +262,7 @@ def _check_strokes(strokes: Sequence[Stroke]) -> None:
         raise Unfollowed("it may not have been run yet")
 
 
-def _read_screen(command: str, observation: str) -> tuple[str | None, str | None]:
+def read_screen(command: str, observation: str) -> tuple[str | None, str | None]:
     """What a command printed and the folder of the next prompt; `None` for what the screen does not say."""
     lines = observation.rstrip().split("\n")
     last = _PROMPT.match(lines[-1])

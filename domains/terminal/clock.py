@@ -62,6 +62,13 @@ class Clock:
         return _EPOCH.sub(lambda match: _epoch(match, first, last), text)
 
 
+def mask(text: str) -> str:
+    """`text` without all that `settle` may replace, whatever moments it names, to compare what it leaves alone."""
+    for pattern in (_ISO, _DATE, _LS, _DEVICE, _PS_EF, _PS_AUX, _EPOCH):
+        text = pattern.sub("\0", text)
+    return text
+
+
 def _within(moment: datetime, first: datetime, last: datetime, resolution: timedelta) -> bool:
     return first - resolution < moment <= last
 

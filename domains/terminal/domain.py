@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from agentworld_envs.domains.terminal.checks import Check, RunCheck, parse_check
 from agentworld_envs.domains.terminal.clock import NOW
 from agentworld_envs.domains.terminal.command import Kind, read
 from agentworld_envs.domains.terminal.families import FAMILIES
+from agentworld_envs.domains.terminal.faults import fault_text, output_span
 from agentworld_envs.domains.terminal.folders import tasks_at
 from agentworld_envs.domains.terminal.keystrokes import Malformed, Stroke, render_strokes
 from agentworld_envs.domains.terminal.scenario import WRITABLE, InitialState
@@ -33,6 +35,7 @@ from agentworld_envs.interface import (
     World,
     unknown_name,
 )
+from agentworld_envs.interface.fault import ExplicitKind
 
 _RULES = f"""\
 You work on a Linux machine without network, as an ordinary user. Two ways to act, one action per turn:
@@ -178,6 +181,14 @@ class Terminal(Domain):
         if command.kind is Kind.RUN:
             return render_strokes([Stroke(command.text + "\n", 1.0)])
         return render_strokes(list(command.strokes))
+
+    def fault_text(
+        self, task: Task, action: Action, kind: ExplicitKind, history: Sequence[tuple[Action, str]]
+    ) -> str | None:
+        return fault_text(action, kind, history, _start(task).cwd)
+
+    def fault_span(self, task: Task, action: Action, observation: str) -> tuple[int, int]:
+        return output_span(action, observation)
 
 
 def _seen(check: Check, evidence: Evidence) -> str:

@@ -84,7 +84,7 @@ def _apply(belief: Belief, command: Command, typed: bool) -> bool | None:
             raise Unfollowed("an empty word")
         return _EFFECTS[name](belief, words)
     if alone and first and (name == "export" or _ASSIGNMENT.match(first[0].head)):
-        return _assign(first[1:] if name == "export" else first, exports=name == "export")
+        return _assign(belief, first[1:] if name == "export" else first, exports=name == "export")
     if command.source is not None:
         place = find(belief, command.source.plain)
         if place.kind != "file" or place.mode & 0o400 == 0:
@@ -116,7 +116,7 @@ def _check_feedback(belief: Belief, command: Command) -> None:
                 raise Unfollowed(word.text)
 
 
-def _assign(words: list[Word], *, exports: bool) -> bool:
+def _assign(belief: Belief, words: list[Word], *, exports: bool) -> bool:
     for word in words:
         match = _ASSIGNMENT.match(word.head)
         name = match[1] if match else word.plain
@@ -124,6 +124,8 @@ def _assign(words: list[Word], *, exports: bool) -> bool:
             raise Unfollowed(word.text)
         if word.glob or changes_meaning(name):
             raise Unfollowed(name)
+        if match is not None and belief.certain:
+            belief.variables[name] = None if word.active else word.text[len(name) + 1 :]
     return True
 
 

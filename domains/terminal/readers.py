@@ -131,7 +131,7 @@ def check_reader(belief: Belief, stage: list[Word], *, typed: bool, fed: bool) -
 
 
 def _check_call(belief: Belief, name: str, words: list[Word], *, typed: bool) -> None:
-    operands = _operands(name, words, READERS[name])
+    operands = operands_of(name, words, READERS[name])
     reader = READERS[name]
     if len(operands) > reader.most or leads_away(belief, "."):
         raise Unfollowed(name)
@@ -156,7 +156,7 @@ def _check_call(belief: Belief, name: str, words: list[Word], *, typed: bool) ->
             raise Unfollowed(f"{name} reads what is typed")
 
 
-def _operands(name: str, words: list[Word], reader: Reader) -> list[Word]:
+def operands_of(name: str, words: list[Word], reader: Reader) -> list[Word]:
     """The words that are no options. Raises Unfollowed where an option is not known to be harmless."""
     operands: list[Word] = []
     rest = list(words)

@@ -9,7 +9,10 @@ from agentworld_envs.domains.terminal import wording
 from agentworld_envs.domains.terminal.belief import Belief
 from agentworld_envs.domains.terminal.checks import Check
 from agentworld_envs.domains.terminal.command import Kind, read
+from agentworld_envs.domains.terminal.consistency import contradictions
 from agentworld_envs.domains.terminal.effects import Unfollowed, follow
+from agentworld_envs.domains.terminal.memory import Memory
+from agentworld_envs.domains.terminal.recall import recall
 from agentworld_envs.domains.terminal.scenario import InitialState
 from agentworld_envs.interface import Action, Evidence, Frame, Tracker
 
@@ -27,6 +30,7 @@ class TerminalTracker(Tracker):
         self._checks = checks
         self.belief = Belief.at_start(start)
         """Folder, files and processes, as far as they are known."""
+        self._memory = Memory(self.belief.fork())
         self._asked = False
         self._ended = False
 
@@ -53,10 +57,24 @@ class TerminalTracker(Tracker):
         confirmed, self._asked = self._asked, command.kind is Kind.DONE
         if command.kind is Kind.SUBMIT or (command.kind is Kind.DONE and confirmed):
             self._ended = True
-        elif command.kind is Kind.RUN:
+        before = self._memory.begin(self.belief)
+        if command.kind is Kind.RUN:
             self.belief.run(command.text, observation)
         elif command.kind is Kind.KEYS:
             self.belief.type(command.strokes)
+        self._memory.end(before, self.belief, command.text, observation)
+
+    def recall(self, action: Action, limit: int) -> str:
+        command = read(action)
+        typed = command.kind is Kind.KEYS
+        text = " ".join(stroke.keys for stroke in command.strokes) if typed else command.text
+        return recall(self.belief, self._memory, text, limit, typed=typed)
+
+    def contradictions(self, action: Action, observation: str) -> list[str]:
+        command = read(action)
+        if command.kind is not Kind.RUN or self._ended:
+            return []
+        return contradictions(self.belief, command.text, observation)
 
     def evidence(self) -> Evidence:
         return {}
@@ -69,6 +87,7 @@ class TerminalTracker(Tracker):
     def fork(self) -> TerminalTracker:
         twin = TerminalTracker.__new__(TerminalTracker)
         twin._checks, twin.belief = self._checks, self.belief.fork()
+        twin._memory = self._memory.fork()
         twin._asked, twin._ended = self._asked, self._ended
         return twin
 

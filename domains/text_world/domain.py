@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentworld_envs.domains.text_world.evidence import state_from
 from agentworld_envs.domains.text_world.expert import plan
+from agentworld_envs.domains.text_world.faults import FAULT_TEXTS
 from agentworld_envs.domains.text_world.games import games_at, official_games
 from agentworld_envs.domains.text_world.generate import KINDS, SPLITS
 from agentworld_envs.domains.text_world.goal import compile_goal
@@ -30,6 +31,7 @@ from agentworld_envs.interface import (
     World,
     unknown_name,
 )
+from agentworld_envs.interface.fault import ExplicitKind
 
 _NAME = r"[a-z]+ [0-9]{1,4}"
 _SHAPE = re.compile(
@@ -147,6 +149,11 @@ class TextWorld(Domain):
         if len(command) <= _LONGEST and _SHAPE.fullmatch(command):
             return None
         return NOTHING
+
+    def fault_text(
+        self, task: Task, action: Action, kind: ExplicitKind, history: Sequence[tuple[Action, str]]
+    ) -> str | None:
+        return FAULT_TEXTS[kind]
 
 
 def _goal(task: Task) -> str:

@@ -14,7 +14,15 @@ from agentworld_envs import ENV_IDS, AgentWorldEnv
 from agentworld_envs.testing import CHECKS, ID_CHECKS, CounterDomain, EnvFactory
 from agentworld_envs.testing.play import play
 
-BACKENDS = ("real", "world_model", "world_model+cassette", "world_model+replay_reward", "replay")
+BACKENDS = (
+    "real",
+    "real+faults",
+    "world_model",
+    "world_model+faults",
+    "world_model+cassette",
+    "world_model+replay_reward",
+    "replay",
+)
 SEEDS = range(40)
 
 
@@ -26,6 +34,10 @@ def backend_kwargs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, s
     def kwargs_of(env_id: str, backend: str) -> dict[str, Any]:
         if backend == "real":
             return {"backend": "real"}
+        if backend == "real+faults":
+            return {"backend": "real", "control": "E3"}
+        if backend == "world_model+faults":
+            return {"backend": "world_model", "model": "scripted:oracle", "control": "E3"}
         if backend == "world_model":
             return {"backend": "world_model", "model": "scripted:oracle"}
         if backend == "world_model+cassette":
