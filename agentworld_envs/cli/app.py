@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from agentworld_envs import __version__
-from agentworld_envs.cli import check, doctor, listing, play, replay, rollout, sandbox
+from agentworld_envs.cli import bench, check, doctor, listing, play, replay, rollout, sandbox
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
 
@@ -43,6 +43,7 @@ def build() -> typer.Typer:
     app.command("check")(check.check)
     app.command("replay")(replay.replay_command)
     app.add_typer(sandbox.sub_app(), name="sandbox")
+    app.add_typer(bench.sub_app(), name="bench")
     return app
 
 
