@@ -9,6 +9,7 @@ _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _FRACTION: Final = re.compile(r"[-+]?\d+(?:\.\d+)?\s*/\s*\d+")
+_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _WORDS: Final[dict[str, Any]] = {
     "true": True,
     "false": False,
@@ -121,7 +122,7 @@ class _Reader:
             char = self.text[self.at]
             self.at += 1
             if char == quote:
-                return "".join(parts)
+                return _PAIR.sub(_joined, "".join(parts))
             if char == "\\" and self.at < len(self.text):
                 parts.append(self.escape())
             else:
@@ -142,6 +143,11 @@ class _Reader:
         match = _SPACE.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return self.text[self.at : self.at + 1]
+
+
+def _joined(pair: re.Match[str]) -> str:
+    """The character that two escapes stand for."""
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def _number(text: str) -> int | float:

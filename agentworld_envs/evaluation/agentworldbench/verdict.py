@@ -65,11 +65,14 @@ def parse_judgement(text: str) -> Judgement | NoJudgement:
         return NoJudgement("empty")
     problem = "prose"
     for part, kinds in _parts(answer):
-        for value, more in _objects(part):
+        for found_value, more in _objects(part):
+            value = _lowered(found_value)
             scores = _scores_in(value)
             if scores is None:
                 problem = "no_scores" if problem == "prose" else problem
                 continue
+            if scores is value and not more and _SCORES.search(part):
+                more = ("repaired",)  # only an inner object of something broken could be read
             found = _judgement(scores, (*kinds, *more))
             if isinstance(found, Judgement):
                 return found
@@ -138,12 +141,20 @@ def _read(text: str, start: int) -> Iterator[tuple[Any, tuple[str, ...]]]:
 def _scores_in(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
-    inner = {str(key).lower(): item for key, item in value.items()}
-    scores = inner.get("scores", inner)
+    scores = value.get("scores", value)
     if not isinstance(scores, dict):
         return None
-    lowered = {str(key).strip().lower(): item for key, item in scores.items()}
-    return lowered if any(name in lowered for name in DIMENSIONS) else None
+    return scores if any(name in scores for name in DIMENSIONS) else None
+
+
+def _lowered(value: Any) -> Any:
+    """Keys of an object, and of the object with the scores, in small letters without space around them."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        str(key).strip().lower(): _lowered(item) if str(key).strip().lower() == "scores" else item
+        for key, item in value.items()
+    }
 
 
 def _judgement(scores: dict[str, Any], kinds: tuple[str, ...]) -> Judgement | NoJudgement:
