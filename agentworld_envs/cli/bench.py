@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,11 +54,19 @@ def agentworldbench(
         bool,
         typer.Option("--prefill", help="Open the observation's tag: for weak models.", rich_help_panel=SIMULATOR),
     ] = False,
+    model_option: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=JSON: an option of the engine, e.g. extensions=false.", rich_help_panel=SIMULATOR),
+    ] = None,
     judge_prompts: Annotated[
         Path | None,
         typer.Option(help="Folder with DOMAIN/judge_system_prompt.txt, in place of our own.", rich_help_panel=JUDGE),
     ] = None,
     judge_max_tokens: Annotated[int, typer.Option(min=1, help="Longest judgement.", rich_help_panel=JUDGE)] = 32_768,
+    judge_option: Annotated[
+        list[str] | None,
+        typer.Option(help="As --model-option, for the judge's engine.", rich_help_panel=JUDGE),
+    ] = None,
     judge_retries: Annotated[
         int, typer.Option(min=0, help="Further tries where no scores can be read.", rich_help_panel=JUDGE)
     ] = 3,
@@ -81,13 +90,17 @@ def agentworldbench(
         if "infer" in wanted:
             opening = "<predicted_observation>\n" if prefill else ""
             sampling = Sampling(max_tokens=max_tokens, temperature=temperature, prefill=opening)
-            run.infer(ModelConfig.of(model=_given(model, "--model"), sampling=sampling, **common))
+            options = _options(model_option)
+            run.infer(
+                ModelConfig.of(model=_given(model, "--model"), sampling=sampling, engine_options=options, **common)
+            )
         if "judge" in wanted:
             prompts = JudgePrompts(judge_prompts)
             config = ModelConfig.of(
                 model=_given(judge, "--judge"),
                 sampling=Sampling(max_tokens=judge_max_tokens),
                 max_retries=judge_retries,
+                engine_options=_options(judge_option),
                 **common,
             )
             run.judge(config, prompts=prompts, context_characters=judge_context)
@@ -138,6 +151,20 @@ def sub_app() -> typer.Typer:
 
 def _names(domains: str | None) -> list[str] | None:
     return None if domains is None else [name.strip() for name in domains.split(",") if name.strip()]
+
+
+def _options(texts: list[str] | None) -> dict[str, Any]:
+    """Engine options from `NAME=JSON`; what is no JSON is text."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise ConfigError(f"Expected NAME=JSON, e.g. extensions=false, got {text!r}.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 def _given(value: str | None, option: str) -> str:

@@ -39,10 +39,13 @@ class Prediction:
     empty: bool
     """The observation has no visible character. Right for a silent command, as long as the tags are there."""
     blocks: int
-    """Whole blocks in the answer, one after the other; tags inside of a block are part of it. More than one may be a
-    draft and its correction, or an observation that prints the tags: `text` reaches over all of them."""
+    """Blocks in the answer, one after the other, an unclosed last one included; tags inside of a block are part of it.
+    More than one may be drafts and an answer, or an observation that prints the tags: `text` reaches over all that are
+    whole."""
     last_block: str
-    """The observation in the last of these blocks; the same as `text` where there is but one, or none that is whole."""
+    """The observation in the last of these blocks; the same as `text` where there are not several."""
+    last_closed: bool
+    """Whether the closing tag of that block is there."""
     problem: str | None
     """Why this is no valid prediction, in a few words; `None` when it is one."""
 
@@ -139,18 +142,17 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
     end = body.rfind(CLOSE, start + len(OPEN)) if start >= 0 else -1
     found, closed = start >= 0, end >= 0
     if found:
-        observation = body[start + len(OPEN) : end if closed else len(body)].removeprefix("\n")
-        observation = without_header(observation)
-        observation = observation.removesuffix("\n") if closed else observation
+        observation = _inner(body[start + len(OPEN) : end if closed else len(body)], closed)
     else:
         observation = without_header(body.lstrip())
-    spans = _blocks(body) if closed else []
-    last = without_header(spans[-1].removeprefix("\n")).removesuffix("\n") if len(spans) > 1 else observation
+    spans, last_closed = _blocks(body)
+    last, last_closed = (_inner(spans[-1], last_closed), last_closed) if len(spans) > 1 else (observation, closed)
     return Prediction(
         text=observation,
         reasoning=reasoning,
         blocks=len(spans),
         last_block=last,
+        last_closed=last_closed,
         tag_found=found,
         tag_closed=closed,
         empty=not observation.strip(),
@@ -158,8 +160,8 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
     )
 
 
-def _blocks(body: str) -> list[str]:
-    """What stands in each of the outermost pairs of tags."""
+def _blocks(body: str) -> tuple[list[str], bool]:
+    """What stands in each of the outermost pairs of tags, and behind one that never closes; whether the last closes."""
     blocks, depth, start = [], 0, 0
     for tag in _TAG.finditer(body):
         if tag[0] == OPEN:
@@ -169,7 +171,12 @@ def _blocks(body: str) -> list[str]:
             depth -= 1
             if depth == 0:
                 blocks.append(body[start : tag.start()])
-    return blocks
+    return (blocks, True) if depth == 0 else ([*blocks, body[start:]], False)
+
+
+def _inner(block: str, closed: bool) -> str:
+    observation = without_header(block.removeprefix("\n"))
+    return observation.removesuffix("\n") if closed else observation
 
 
 def _ended(text: str, prefilled: str, finish_reason: str) -> bool:

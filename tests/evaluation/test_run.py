@@ -148,6 +148,12 @@ def _lines(out: Path) -> int:
     return sum(max(0, path.read_bytes().count(b"\n") - 1) for path in out.glob("*s.jsonl"))
 
 
+def test_engine_options_reach_the_engines(data: Path, tmp_path: Path, server: Stub) -> None:
+    more = ["--limit", 1, "--domains", "os", "--judge-option", "extensions=false"]
+    assert bench(data, tmp_path / "run", server.model, *more).exit_code == 0
+    assert ["top_k" in body for body in server.bodies] == [True, *[False] * (len(server.bodies) - 1)]
+
+
 def test_other_settings_are_another_run(data: Path, tmp_path: Path, server: Stub) -> None:
     assert bench(data, tmp_path / "run", server.model, "--limit", 1).exit_code == 0
     other = bench(data, tmp_path / "run", server.model, "--limit", 1, "--temperature", 0)
@@ -160,6 +166,8 @@ def test_other_settings_are_another_run(data: Path, tmp_path: Path, server: Stub
     [
         (["--only", "jugde"], "Did you mean 'judge'"),
         (["--domains", "terminl"], "Did you mean 'terminal'"),
+        (["--model-option", "extensions"], "Expected NAME=JSON"),
+        (["--judge-option", "extension=false"], "Did you mean 'extensions'"),
         (["--judge-prompts", "/nowhere"], "no file DOMAIN/judge_system_prompt.txt"),
     ],
 )

@@ -173,6 +173,8 @@ def answer(text: str = "", reasoning: str = "", finish_reason: str = "stop", fai
         (answer("just text"), "just text", ("no_tag",)),
         (answer(f"{wrap('draft')}\nbetter:\n{wrap('final')}"), "final", ("two_tags",)),
         (answer(f"{OPEN}\nhalf"), "half", ("unclosed_tag",)),
+        (answer(f"{wrap('draft')}\nNo:\n{OPEN}\nhalf"), "half", ("two_tags", "unclosed_tag")),
+        (answer(f"{OPEN}\n"), NO_OUTPUT, ("empty",)),
         (answer(f"{OPEN}\nhalf", finish_reason="length"), "half", ("length", "unclosed_tag")),
         (answer("<think>on and on", finish_reason="length"), NO_OUTPUT, ("length", "only_thinking")),
         (answer("", "on and on"), NO_OUTPUT, ("only_thinking",)),

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from evaluation.synthetic import write_benchmark
 
 from agentworld_envs.backends.world_model import Sampling
 from agentworld_envs.backends.world_model.codec import PREFILL
 from agentworld_envs.evaluation.agentworldbench import DOMAINS, BenchmarkRun, ModelConfig, read_rows
+
+if find_spec("vllm") is None and "vllm" not in os.environ.get("AGENTWORLD_REQUIRE", "").split(","):
+    pytest.skip("vLLM is not installed", allow_module_level=True)
 
 ROWS = 2
 """Of each domain."""

@@ -52,10 +52,11 @@ def read_answer(entry: Mapping[str, Any], prefill: str = "") -> Answer:
     prediction = parse_prediction(entry["text"], entry["reasoning"], prefill, "stop" if finish == "length" else finish)
     kinds = ["length"] if finish == "length" else []
     text = prediction.last_block
-    if prediction.tag_found:
+    closed = prediction.last_closed
+    if prediction.tag_found and (text.strip() or closed):
         if prediction.blocks > 1:
             kinds.append("two_tags")
-        if not prediction.tag_closed and not prefill:
+        if not closed and not prefill:
             kinds.append("unclosed_tag")
     elif text.strip():
         kinds.append("no_tag")
@@ -63,12 +64,12 @@ def read_answer(entry: Mapping[str, Any], prefill: str = "") -> Answer:
         kinds.append("only_thinking")
     else:
         kinds.append("empty")
-    nothing = not text.strip() and not prediction.tag_closed
+    nothing = not text.strip() and not closed
     return Answer(
         NO_OUTPUT if nothing else text,
         tuple(kinds) or (OK,),
         prediction.tag_found,
-        prediction.tag_closed,
+        closed,
         not text.strip(),
         len(prediction.reasoning),
     )

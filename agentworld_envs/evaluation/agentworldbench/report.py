@@ -74,7 +74,7 @@ def _complaints(summary: Mapping[str, Any]) -> list[str]:
     rows = summary["rows"]
     lines = [
         f"- rows: {rows['usable']} taken of {rows['lines']} lines, {rows['beyond_limit']} beyond the limit, "
-        f"{rows['trajectories']} trajectories",
+        f"{rows['other_domains']} of other domains, {rows['trajectories']} trajectories",
         f"- missing files: {', '.join(rows['missing_files']) or 'none'}",
     ]
     for kind, entry in rows["defects"].items():
@@ -84,8 +84,6 @@ def _complaints(summary: Mapping[str, Any]) -> list[str]:
     if "judge" in summary:
         lines.append(f"- judgements: {counts_text(summary['judgements'])}")
         lines.append(f"- failures: {counts_text(summary['failures'])}")
-    for name, torn in summary.get("journals", {}).items():
-        lines.append(f"- {name}: {torn}")
     return lines
 
 

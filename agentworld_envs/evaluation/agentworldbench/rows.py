@@ -82,6 +82,8 @@ class RowSet:
     """Files of the seven that are not there, of those that were asked for."""
     beyond_limit: int = 0
     """Usable rows that were not taken because of a limit."""
+    other_domains: int = 0
+    """Usable rows that were not taken because of their task's domain."""
 
     def counts(self) -> dict[str, dict[str, Any]]:
         """Defects by kind: how many rows were left out or kept, and where the first one is."""
@@ -129,6 +131,7 @@ def read_rows(path: str | os.PathLike[str], domains: Sequence[str] | None = None
                 found.defects.append(Defect(error.kind, where, str(error), True))
                 continue
             if domains is not None and row.domain not in domains:
+                found.other_domains += 1
                 continue
             if limit is not None and taken.get(row.domain, 0) >= limit:
                 found.beyond_limit += 1

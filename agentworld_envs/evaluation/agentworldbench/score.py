@@ -101,6 +101,7 @@ def summarise(
             "lines": found.lines,
             "usable": len(found.rows),
             "beyond_limit": found.beyond_limit,
+            "other_domains": found.other_domains,
             "defects": found.counts(),
             "missing_files": found.missing,
             "trajectories": len({one.row.trajectory for one in scored}),
