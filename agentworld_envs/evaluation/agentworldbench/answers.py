@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
 
 from agentworld_envs.backends.world_model.codec import parse_prediction
@@ -73,3 +74,9 @@ def read_answer(entry: Mapping[str, Any], prefill: str = "") -> Answer:
         not text.strip(),
         len(prediction.reasoning),
     )
+
+
+def prediction_digest(answer: Answer) -> str:
+    """Names a prediction in journals: its text, and what kind of answer it is."""
+    content = "\0".join((*answer.kinds, str(answer.tag_closed), answer.text))
+    return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]

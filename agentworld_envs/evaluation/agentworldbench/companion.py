@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 from agentworld_envs.backends.world_model.codecs import CODECS
-from agentworld_envs.evaluation.agentworldbench.answers import Answer
+from agentworld_envs.evaluation.agentworldbench.answers import Answer, prediction_digest, read_answer
+from agentworld_envs.evaluation.agentworldbench.journal import Journal
+from agentworld_envs.evaluation.agentworldbench.rows import Row
 from agentworld_envs.evaluation.text_metrics import edit_similarity, exact, token_f1
 
 
@@ -30,6 +34,11 @@ class Likeness:
 
 
 MEASURES: Final = ("exact", "exact_trimmed", "edit_similarity", "token_f1", "well_formed", "same_form")
+LIKENESS: Final = "likeness.jsonl"
+"""Name of the journal."""
+VERSION: Final = 1
+"""Changes whenever a measure does."""
+BATCH: Final = 64
 NOTHING: Final = Likeness(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Of a row without an answer."""
 
@@ -58,3 +67,45 @@ def _trimmed(text: str) -> str:
 def _form(domain: str, text: str) -> str:
     codec = CODECS.get(domain)
     return "" if codec is None else codec.read_observation(text).form
+
+
+def measure(
+    rows: Sequence[Row],
+    answers: Mapping[str, Mapping[str, Any]],
+    out: str | os.PathLike[str],
+    prefill: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Likeness]:
+    """Compare every answer; what is in the journal already is not compared again (long texts take their time).
+
+    Args:
+        rows: the questions. answers: row key -> line of the journal of `infer`.
+        out: folder of the journal `likeness.jsonl`, which has the measures of each row.
+        prefill: what the simulator's answers were begun with.
+        progress: called with the rows done and all rows.
+
+    Returns:
+        Row key -> likeness, for rows with an answer.
+
+    Raises:
+        ConfigError: the folder cannot be written, or is in use.
+    """
+    found: dict[str, Likeness] = {}
+    batch: list[dict[str, Any]] = []
+    with Journal(os.path.join(out, LIKENESS), {"step": "likeness"}) as journal:
+        for number, row in enumerate(rows, start=1):
+            if row.key in answers:
+                answer = read_answer(answers[row.key], prefill)
+                name = f"{VERSION}/{prediction_digest(answer)}"
+                line = journal.results.get(row.key)
+                if line is None or line.get("answer") != name:
+                    measures = likeness(row.domain, answer, row.truth).to_dict()
+                    line = {"key": row.key, "domain": row.domain, "answer": name, **measures}
+                    batch.append(line)
+                found[row.key] = Likeness(**{measure: line[measure] for measure in MEASURES})
+            if len(batch) >= BATCH or (batch and number == len(rows)):
+                journal.append(batch)
+                batch = []
+            if progress is not None:
+                progress(number, len(rows))
+    return found

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final
 
 from agentworld_envs.backends.world_model.engines import Completion, Engine, GenerationRequest, Sampling
-from agentworld_envs.evaluation.agentworldbench.answers import read_answer
+from agentworld_envs.evaluation.agentworldbench.answers import prediction_digest, read_answer
 from agentworld_envs.evaluation.agentworldbench.asking import Asked, ModelConfig, Progress, ask_all, completion_line
 from agentworld_envs.evaluation.agentworldbench.infer import row_seed
 from agentworld_envs.evaluation.agentworldbench.journal import Journal
@@ -74,11 +73,6 @@ def _read(text: str, reasoning: str) -> Judgement | NoJudgement:
     return parse_judgement(text if text.strip() else reasoning)
 
 
-def prediction_digest(text: str) -> str:
-    """Names a prediction in the journal."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
 def judge(
     rows: Sequence[Row],
     answers: Mapping[str, Mapping[str, Any]],
@@ -120,7 +114,7 @@ def judge(
         answer = None if line is None else read_answer(line, prefill)
         if answer is None or answer.failed:
             continue
-        digest = prediction_digest(answer.text)
+        digest = prediction_digest(answer)
         prompts.system(row.domain)  # a missing file shows before anything is asked
         cases.append(_Case(row, answer.text, digest, prompts, config.sampling, config.seed, context_characters))
 

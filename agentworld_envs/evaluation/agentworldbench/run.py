@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from agentworld_envs.backends.world_model.engines import Engine
 from agentworld_envs.evaluation.agentworldbench.asking import ModelConfig
+from agentworld_envs.evaluation.agentworldbench.companion import measure
 from agentworld_envs.evaluation.agentworldbench.infer import ANSWERS, infer
 from agentworld_envs.evaluation.agentworldbench.journal import read_journal
 from agentworld_envs.evaluation.agentworldbench.judge import JUDGEMENTS, judge
@@ -28,7 +29,7 @@ StepProgress = Callable[[str, int, int], None]
 
 
 class BenchmarkRun:
-    """A folder with `answers.jsonl`, `judgements.jsonl`, `summary.json` and `summary.md`.
+    """A folder with `answers.jsonl`, `judgements.jsonl`, `likeness.jsonl`, `summary.json` and `summary.md`.
 
     Every step goes on where an earlier run stopped, however that ended.
     """
@@ -74,7 +75,9 @@ class BenchmarkRun:
         header, answers = read_journal(self.out / ANSWERS)
         judged = (self.out / JUDGEMENTS).exists()
         judge_header, judgements = read_journal(self.out / JUDGEMENTS) if judged else ({}, {})
-        scored = score_rows(self.rows.rows, answers, judgements, header["sampling"]["prefill"], self._of("score"))
+        prefill = header["sampling"]["prefill"]
+        likenesses = measure(self.rows.rows, answers, self.out, prefill, self._of("score"))
+        scored = score_rows(self.rows.rows, answers, judgements, likenesses, prefill)
         summary = {
             "run": {"model": header["model"], "judge": judge_header.get("model", "none"), "seed": seed},
             **summarise(self.rows, scored, answers, judgements, seed=seed, judged=judged),

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentworld_envs.evaluation.agentworldbench.answers import Answer, read_answer
-from agentworld_envs.evaluation.agentworldbench.companion import MEASURES, Likeness, likeness
-from agentworld_envs.evaluation.agentworldbench.judge import prediction_digest, read_judgement
+from agentworld_envs.evaluation.agentworldbench.answers import Answer, prediction_digest, read_answer
+from agentworld_envs.evaluation.agentworldbench.companion import MEASURES, Likeness
+from agentworld_envs.evaluation.agentworldbench.judge import read_judgement
 from agentworld_envs.evaluation.agentworldbench.rows import DOMAINS, Row, RowSet
 from agentworld_envs.evaluation.agentworldbench.statistics import bootstrap, macro, micro, normalise
 from agentworld_envs.evaluation.agentworldbench.verdict import DIMENSIONS, Judgement
@@ -41,32 +41,34 @@ def score_rows(
     rows: Sequence[Row],
     answers: Mapping[str, Mapping[str, Any]],
     judgements: Mapping[str, Mapping[str, Any]],
+    likenesses: Mapping[str, Likeness],
     prefill: str = "",
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[Scored]:
     """Bring each row together with its answer and its judgement.
 
     Args:
         rows: the questions. answers, judgements: row key -> line of the journal.
+        likenesses: row key -> what needs no judge, from `measure`.
         prefill: what the simulator's answers were begun with.
-        progress: called with rows done and all rows.
     """
-    found = []
-    for number, row in enumerate(rows, start=1):
-        found.append(_scored(row, answers.get(row.key), judgements.get(row.key), prefill))
-        if progress is not None:
-            progress(number, len(rows))
-    return found
+    return [
+        _scored(row, answers.get(row.key), judgements.get(row.key), likenesses.get(row.key), prefill) for row in rows
+    ]
 
 
-def _scored(row: Row, answered: Mapping[str, Any] | None, judged: Mapping[str, Any] | None, prefill: str) -> Scored:
+def _scored(
+    row: Row,
+    answered: Mapping[str, Any] | None,
+    judged: Mapping[str, Any] | None,
+    alike: Likeness | None,
+    prefill: str,
+) -> Scored:
     if answered is None:
         return Scored(row, None, None, None, "not_answered")
     answer = read_answer(answered, prefill)
-    alike = likeness(row.domain, answer, row.truth)
     if answer.failed:
         return Scored(row, answer, alike, None, f"answer:{answer.kinds[0].removeprefix('failure:')}")
-    if judged is None or judged.get("answer") != prediction_digest(answer.text):
+    if judged is None or judged.get("answer") != prediction_digest(answer):
         return Scored(row, answer, alike, None, "not_judged")
     judgement = read_judgement(judged)
     if not isinstance(judgement, Judgement):
