@@ -184,9 +184,10 @@ def _print_rows(console: Console, found: RowSet) -> None:
 
 def _print_summary(console: Console, summary: dict[str, Any], out: Path) -> None:
     table = plain_table(*COLUMNS)
-    for row in table_rows(summary):
+    for row in table_rows(summary, narrow=True):
         table.add_row(*map(visible, row))
     console.print(table)
+    say(console, "dropped: without failures, as published, with 95 % intervals; as_zero: each failure as 0.")
     say(console, f"Answers: {counts_text(summary['answers'])}")
     if "judge" in summary:
         say(console, f"Judgements: {counts_text(summary['judgements'])}")

@@ -385,6 +385,61 @@ def test_results_round_trip(results: list[search.SearchResult], fenced: bool) ->
     assert codec_for("search").read_observation(found.render()) == found
 
 
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\t\r`#→"), min_size=1, max_size=12)
+STRUCTURES: dict[str, st.SearchStrategy[Any]] = {
+    "terminal": st.builds(
+        lambda lines, folder, typed: terminal.Screen(
+            tuple(lines), terminal.ShellPrompt("root", "ad092d3df69c", folder, "#", f" {typed}")
+        ),
+        st.lists(LINE, max_size=4),
+        st.sampled_from(["/app", "~", "/a b"]),
+        LINE,
+    ),
+    "mcp": st.one_of(
+        st.builds(
+            lambda texts: mcp.TextContent(tuple(texts), True, {"ensure_ascii": False}), st.lists(TEXT, min_size=1)
+        ),
+        st.builds(lambda text: mcp.TextContent((text,), False, {"ensure_ascii": False}), TEXT),
+        st.builds(lambda value: mcp.JSONAnswer({"x": value, "y": 1}, {"ensure_ascii": False}), JSON),
+    ),
+    "swe": st.one_of(
+        st.builds(
+            lambda texts: swe.FileView(tuple((index, text) for index, text in enumerate(texts, 1))),
+            st.lists(LINE, min_size=1, max_size=5),
+        ),
+        st.builds(
+            lambda path, name, folder: swe.DirectoryListing(f"/{path}", ((name, folder),)), NAME, NAME, st.booleans()
+        ),
+        st.builds(lambda code, text: swe.FailedCommand(code, f"\n{text}"), st.integers(0, 255), TEXT),
+        st.builds(
+            lambda out, code: swe.ShellResult((("Command", " x"), ("Output", f" {out}"), ("Exit Code", f" {code}"))),
+            LINE,
+            st.integers(-9, 255),
+        ),
+    ),
+    "web": st.builds(
+        lambda url, lead: web.Page((web.Section("Page", f"\n- Page URL: {url}\n"), web.Section("Result", "\nx")), lead),
+        NAME,
+        st.sampled_from(["", "text\n"]),
+    ),
+    "os": st.builds(
+        lambda rows: os.AccessibilityTable(("tag", "name"), tuple(tuple(row) for row in rows)),
+        st.lists(st.lists(LINE, min_size=1, max_size=3), min_size=1, max_size=3),
+    ),
+}
+"""Structures, with texts that cannot be taken for markup."""
+
+
+@pytest.mark.parametrize("domain", STRUCTURES)
+def test_structures_round_trip(domain: str) -> None:
+    @given(STRUCTURES[domain])
+    @settings(max_examples=100)
+    def check(structure: Any) -> None:
+        assert codec_for(domain).read_observation(structure.render()) == structure
+
+    check()
+
+
 def test_thinking_in_any_case_and_drafts_are_told_apart() -> None:
     assert parse_prediction(f"<THINK>hm</THINK>\n{wrap('a')}").text == "a"
     assert parse_prediction(f"</think>\n{wrap('a')}", reasoning="hm").text == "a"

@@ -10,24 +10,32 @@ from agentworld_envs.evaluation.agentworldbench.verdict import DIMENSIONS
 
 VERSIONS: Mapping[str, str] = {"dropped": "failures left out (as published)", "as_zero": "failures as 0"}
 """Versions of the judge's scores in words."""
-COLUMNS = ("domain", "rows", "judged", *VERSIONS, "edit", "token F1", "exact", "well-formed")
+COLUMNS = ("domain", "rows", "judged", *VERSIONS, "edit", "F1", "exact", "tags")
 """Of `table_rows`."""
 
 
-def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """A row for each domain, then macro and micro; `-` where there is no number."""
+def table_rows(summary: Mapping[str, Any], *, narrow: bool = False) -> list[tuple[str, ...]]:
+    """A row for each domain, then macro and micro; `-` where there is no number.
+
+    Args:
+        summary: of a run.
+        narrow: intervals for the first version of the judge's scores only, as a terminal has 80 columns.
+    """
     rows = []
     for name, domain in summary["domains"].items():
-        rows.append((name, str(domain["rows"]), str(domain["judged"]), *_numbers(summary, ("domains", name))))
+        rows.append((name, str(domain["rows"]), str(domain["judged"]), *_numbers(summary, ("domains", name), narrow)))
     total = sum(domain["rows"] for domain in summary["domains"].values())
     judged = sum(domain["judged"] for domain in summary["domains"].values())
     for name in ("macro", "micro"):
-        rows.append((name, str(total), str(judged), *_numbers(summary, (name,))))
+        rows.append((name, str(total), str(judged), *_numbers(summary, (name,), narrow)))
     return rows
 
 
-def _numbers(summary: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, ...]:
-    judge = [_score(summary.get("judge", {}).get(version), path) for version in VERSIONS]
+def _numbers(summary: Mapping[str, Any], path: tuple[str, ...], narrow: bool) -> tuple[str, ...]:
+    judge = [
+        _score(summary.get("judge", {}).get(version), path, interval=not (narrow and index))
+        for index, version in enumerate(VERSIONS)
+    ]
     measures = ("edit_similarity", "token_f1", "exact", "well_formed")
     return (*judge, *(_score(summary["companion"].get(name), path, interval=False) for name in measures))
 
@@ -58,7 +66,8 @@ def markdown(summary: Mapping[str, Any]) -> str:
     parts.append(
         "Judge's scores are (mean - 1) / 4 * 100 of five scores of 1 to 5, with 95 % intervals by trajectory. "
         f"{explained}. `macro` is the mean of the domains (the published column), `micro` the mean of the rows. The "
-        "columns from `edit` on need no judge."
+        "columns from `edit` on need no judge (%): edit similarity, token F1, exact matches, one closed "
+        "block."
     )
     dimensions = ["| domain | raw mean | " + " | ".join(DIMENSIONS) + " |", "|" + "---|" * (len(DIMENSIONS) + 2)]
     for name, domain in summary["domains"].items():

@@ -19,7 +19,7 @@ INSTRUCTION: Final = "**Task Instruction:**"
 
 _TURN: Final = re.compile(r"\A### Turns? (\d+)(?: to \d+)?\n")
 _STATE: Final = re.compile(rf"^\*\*({'|'.join(STATE_HEADERS)}):\*\*\n", re.MULTILINE)
-_CLOSING: Final = re.compile(r"^(`{3,})$", re.MULTILINE)
+_CLOSING: Final = re.compile(r"^(`{3,})[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
