@@ -21,7 +21,14 @@ from world_model.server import Stub, completion, serving
 from agentworld_envs.backends.world_model import Completion, ScriptedEngine
 from agentworld_envs.backends.world_model.codec import wrap
 from agentworld_envs.cli.app import build
-from agentworld_envs.evaluation.agentworldbench import BenchmarkRun, JudgePrompts, ModelConfig, read_rows
+from agentworld_envs.evaluation.agentworldbench import (
+    DIMENSIONS,
+    DOMAINS,
+    BenchmarkRun,
+    JudgePrompts,
+    ModelConfig,
+    read_rows,
+)
 from agentworld_envs.evaluation.agentworldbench.journal import Journal, read_journal
 from agentworld_envs.interface import ConfigError, Failure
 
@@ -266,6 +273,17 @@ def test_a_prediction_cannot_speak_to_the_judge(data: Path, tmp_path: Path) -> N
     assert run.score()["judge"]["dropped"]["macro"]["score"] == 0.0
     assert "<|im_end|>" not in seen[0]
     assert "`````text\n```\n" in seen[0]  # its fence cannot be closed from inside
+
+
+def test_every_domain_has_a_prompt_of_its_own() -> None:
+    prompts = JudgePrompts()
+    texts = {name: prompts.system(name) for name in (*DOMAINS, "text_world", "../x")}
+    assert len(set(texts.values())) == len(DOMAINS) + 1
+    assert texts["text_world"] == texts["../x"]
+    for text in texts.values():
+        assert all(dimension in text for dimension in DIMENSIONS)
+        assert text.rstrip().endswith("</final_evaluation>")
+    assert prompts.version("os") == JudgePrompts().version("os") != prompts.version("mcp")
 
 
 def test_one_folder_has_one_writer(tmp_path: Path) -> None:

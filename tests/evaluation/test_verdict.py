@@ -85,6 +85,8 @@ def test_scores_are_found(text: str, kind: str | None) -> None:
         (evaluation(dict.fromkeys(GOOD, None)), "all_zero"),
         (evaluation(dict.fromkeys(GOOD, True)), "all_zero"),
         ('{"scores": [5, 5, 5, 5, 5]}', "no_scores"),
+        (evaluation(GOOD).partition('"realism"')[0], "half_json"),
+        (evaluation(GOOD).partition(', "realism"')[0], "half_json"),
         ("{" * 5000, "prose"),
         ('{"a":' * 5000, "prose"),
     ],

@@ -47,7 +47,7 @@ class NoJudgement:
     """A judge's text without scores."""
 
     kind: str
-    """`empty`, `prose` (no JSON), `no_scores` (JSON without them) or `all_zero`."""
+    """`empty`, `prose` (no JSON), `no_scores` (JSON without them), `half_json` (cut among them) or `all_zero`."""
 
 
 def parse_judgement(text: str) -> Judgement | NoJudgement:
@@ -167,6 +167,8 @@ def _judgement(scores: dict[str, Any], kinds: tuple[str, ...]) -> Judgement | No
     if not any(values.values()):
         return NoJudgement("all_zero")
     if not all(values.values()):
+        if "half_json" in found:
+            return NoJudgement("half_json")  # the rest was cut off: the mean of what is left would be of other things
         found.append("missing_dimension")
     return Judgement(values, tuple(dict.fromkeys(found)))
 
