@@ -184,6 +184,11 @@ def test_bad_options(data: Path, tmp_path: Path, server: Stub, more: list[str], 
     assert message in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize("command", [[], ["agentworldbench"], ["export"], ["import"]])
+def test_help(command: list[str]) -> None:
+    assert "Usage" in CliRunner().invoke(build(), ["bench", *command, "--help"]).output
+
+
 def test_steps_need_the_ones_before(data: Path, tmp_path: Path) -> None:
     arguments = ["bench", "agentworldbench", "--data", str(data), "--out", str(tmp_path), "--only"]
     for step, message in (("infer", "needs --model"), ("judge", "needs --judge"), ("score", "Run the step before")):

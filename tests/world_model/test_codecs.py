@@ -285,6 +285,19 @@ def test_several_calls_on_lines_of_their_own() -> None:
     assert [call.name for call in calls] == ["click", "fill"]
 
 
+def test_what_calls_are_about() -> None:
+    codec = codec_for("search")
+    for text, expected in (
+        ('{"name": "web_search", "arguments": {"queries": ["a", "b"]}}', ["a", "b"]),
+        ('{"name": "web_search", "arguments": {"query": "a"}}', ["a"]),
+        ('{"name": "web_extractor", "arguments": {"url": "http://x"}}', []),
+    ):
+        [call] = codec.read_action(text).calls or ()
+        assert search.queries(call) == expected
+    families = [swe.family(Call(name)) for name in ("Read", "run_shell_command", "frob")]
+    assert families == ["claude_code", "qwen_code", ""]
+
+
 def test_what_cannot_be_written_says_so() -> None:
     with pytest.raises(ConfigError, match="cannot be written"):
         codec_for("mcp").write_action(Call("t", {"x": math.nan}))
