@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from agentworld_envs import __version__
-from agentworld_envs.cli import check, control, data, doctor, listing, play, replay, rollout, sandbox
+from agentworld_envs.cli import bench, check, control, data, doctor, listing, play, replay, rollout, sandbox
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
 
@@ -45,6 +45,7 @@ def build() -> typer.Typer:
     app.command("replay")(replay.replay_command)
     app.add_typer(sandbox.sub_app(), name="sandbox")
     app.add_typer(data.app, name="data")
+    app.add_typer(bench.sub_app(), name="bench")
     return app
 
 

@@ -113,6 +113,8 @@ def parse_line(raw: bytes) -> AnyLine | str:
     except (ValueError, RecursionError):
         return "expected one JSON object"
     kind = data.get("type") if isinstance(data, dict) else None
+    if kind is None and isinstance(data, dict) and "system_str" in data:
+        return "this is a row of AgentWorldBench; make a recording of it: agentworld bench import FILE --out RECORDING"
     if kind not in LINE_TYPES:
         return f"expected an object of type {', '.join(LINE_TYPES)}, got {str(kind)[:40]!r}"
     if kind == "reset" and isinstance(data.get("version"), int) and data["version"] > SCHEMA_VERSION:

@@ -18,9 +18,12 @@ PREFILL: Final = OPEN + "\n"
 
 _THINK_OPEN: Final = "<think>"
 _THINK_CLOSE: Final = "</think>"
+_THINKS: Final = re.compile(r"\s*</?think>", re.IGNORECASE)
+_THINK_END: Final = re.compile(re.escape(_THINK_CLOSE), re.IGNORECASE)
 _ANSWER_AFTER_THINKING: Final = re.compile(
-    rf"{re.escape(_THINK_CLOSE)}(?=\s*(?:{re.escape(HEADER)}\s*)?{re.escape(OPEN)})"
+    rf"(?i:{re.escape(_THINK_CLOSE)})(?=\s*(?:{re.escape(HEADER)}\s*)?{re.escape(OPEN)})"
 )
+_TAG: Final = re.compile(rf"{re.escape(OPEN)}|{re.escape(CLOSE)}")
 _CONTROL_TOKEN: Final = re.compile("<(?=[|\uff5c][^<>\\s|\uff5c]{1,40}[|\uff5c]>)")
 
 
@@ -35,6 +38,14 @@ class Prediction:
     tag_closed: bool
     empty: bool
     """The observation has no visible character. Right for a silent command, as long as the tags are there."""
+    blocks: int
+    """Blocks in the answer, one after the other, an unclosed last one included; tags inside of a block are part of it.
+    More than one may be drafts and an answer, or an observation that prints the tags: `text` reaches over all that are
+    whole."""
+    last_block: str
+    """The observation in the last of these blocks; the same as `text` where there are not several."""
+    last_closed: bool
+    """Whether the closing tag of that block is there."""
     problem: str | None
     """Why this is no valid prediction, in a few words; `None` when it is one."""
 
@@ -47,6 +58,10 @@ def defuse(text: str) -> str:
     return _CONTROL_TOKEN.sub("< ", text)
 
 
+def _as_it_is(text: str) -> str:
+    return text
+
+
 def fence(text: str, language: str) -> str:
     """`text` as a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -54,7 +69,17 @@ def fence(text: str, language: str) -> str:
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
-def render_action_turn(number: int, action: str, language: str = "text", suffix: str = "", state: str = "") -> str:
+def render_action_turn(
+    number: int,
+    action: str,
+    language: str = "text",
+    suffix: str = "",
+    state: str = "",
+    *,
+    instruction: str = "",
+    state_header: str = "Current State",
+    raw: bool = False,
+) -> str:
     """A user message.
 
     Args:
@@ -63,11 +88,17 @@ def render_action_turn(number: int, action: str, language: str = "text", suffix:
         language: of the fence, as in `SimulationSpec.action_fence`.
         suffix: what to do with the turn; only the turn that is to be predicted has one.
         state: what the agent saw before it acted; only the first turn has it.
+        instruction: what the agent is to do; on the first turn of some domains.
+        state_header: `Current State`, or `Current Phone State`.
+        raw: leave control tokens whole: for files, which hold data, and not for prompts.
     """
+    safe = _as_it_is if raw else defuse
     parts = [f"### Turn {number}\n"]
+    if instruction:
+        parts.append(f"**Task Instruction:**\n{safe(instruction)}\n\n")
     if state:
-        parts.append(f"**Current State:**\n{defuse(state)}\n\n")
-    parts.append(f"**Action:**\n{fence(defuse(action), language)}")
+        parts.append(f"**{state_header}:**\n{safe(state)}\n\n")
+    parts.append(f"**Action:**\n{fence(safe(action), language)}")
     if suffix:
         parts.append(f"\n\n{suffix}")
     return "".join(parts)
@@ -101,27 +132,51 @@ def parse_prediction(text: str, reasoning: str = "", prefilled: str = "", finish
     body = text
     if prefilled and not _restarted(text):
         body = prefilled + text
-    elif not reasoning:
-        reasoning, body = _split_thinking(text)
+    elif not reasoning or _THINKS.match(text):
+        # Some servers split off a part of the thinking only.
+        thought, body = _split_thinking(text)
+        reasoning = f"{reasoning}\n{thought}".strip() if reasoning and thought else reasoning or thought
     # Behind the beginning of an observation, nothing more is a right answer: a command that prints nothing.
     written = body if len(prefilled) > len(PREFILL) else text
     start = body.find(OPEN)
     end = body.rfind(CLOSE, start + len(OPEN)) if start >= 0 else -1
     found, closed = start >= 0, end >= 0
     if found:
-        observation = body[start + len(OPEN) : end if closed else len(body)].removeprefix("\n")
-        observation = _without_echo(observation)
-        observation = observation.removesuffix("\n") if closed else observation
+        observation = _inner(body[start + len(OPEN) : end if closed else len(body)], closed)
     else:
-        observation = _without_echo(body.lstrip())
+        observation = without_header(body.lstrip())
+    spans, last_closed = _blocks(body)
+    last, last_closed = (_inner(spans[-1], last_closed), last_closed) if len(spans) > 1 else (observation, closed)
     return Prediction(
         text=observation,
         reasoning=reasoning,
+        blocks=len(spans),
+        last_block=last,
+        last_closed=last_closed,
         tag_found=found,
         tag_closed=closed,
         empty=not observation.strip(),
         problem=_problem(written, found, closed or _ended(text, prefilled, finish_reason), finish_reason),
     )
+
+
+def _blocks(body: str) -> tuple[list[str], bool]:
+    """What stands in each of the outermost pairs of tags, and behind one that never closes; whether the last closes."""
+    blocks, depth, start = [], 0, 0
+    for tag in _TAG.finditer(body):
+        if tag[0] == OPEN:
+            start = tag.end() if depth == 0 else start
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                blocks.append(body[start : tag.start()])
+    return (blocks, True) if depth == 0 else ([*blocks, body[start:]], False)
+
+
+def _inner(block: str, closed: bool) -> str:
+    observation = without_header(block.removeprefix("\n"))
+    return observation.removesuffix("\n") if closed else observation
 
 
 def _ended(text: str, prefilled: str, finish_reason: str) -> bool:
@@ -139,7 +194,8 @@ def _problem(text: str, found: bool, ended: bool, finish_reason: str) -> str | N
     return None if ended else f"the answer has no {CLOSE} tag"
 
 
-def _without_echo(observation: str) -> str:
+def without_header(observation: str) -> str:
+    """An observation without one header in front of it, and the line break after that; the inverse of adding one."""
     if not observation.startswith(HEADER):
         return observation
     return observation[len(HEADER) :].removeprefix("\n")
@@ -158,11 +214,12 @@ def _split_thinking(text: str) -> tuple[str, str]:
     stripped = text.lstrip()
     if stripped.startswith((OPEN, HEADER)):
         return "", text
-    opened = stripped.startswith(_THINK_OPEN)
+    opened = stripped[: len(_THINK_OPEN)].lower() == _THINK_OPEN
     begin = len(text) - len(stripped) + (len(_THINK_OPEN) if opened else 0)
     # The thinking may talk about the tags; what is directly followed by the answer is the real end of it.
     match = _ANSWER_AFTER_THINKING.search(text, begin)
-    end = match.start() if match else text.find(_THINK_CLOSE, begin)
+    match = match or _THINK_END.search(text, begin)
+    end = match.start() if match else -1
     if end < 0:
         return (text[begin:], "") if opened else ("", text)
     # Templates that open the thinking themselves leave only `</think>` in the answer. Without such a template,
