@@ -1,0 +1,1 @@
+"""Measures of simulated observations against real ones, and benchmarks made of them."""
