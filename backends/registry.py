@@ -30,7 +30,8 @@ def build_backend(
     """Build a backend.
 
     Args:
-        backend: a name (`"real"`, `"world_model"`, `"shadow"`, `"shadow:world_model"`, `"replay:FILE"`), a configuration, or a backend.
+        backend: a name (`"real"`, `"world_model"`, `"shadow"`, `"shadow:world_model"`, `"replay:FILE"`), a
+            configuration, or a backend.
         model: model string for the backends that simulate; the others ignore it, so that swapping is one argument.
         cassette: recording of the model's answers, likewise.
 

@@ -127,10 +127,14 @@ class ShadowBackend(Backend):
         self.simulator.close([_ours(session).simulated for session in sessions])
         self.real.close([_ours(session).sides["real"] for session in sessions])
 
-    def shutdown(self) -> None:
+    def release(self) -> None:
+        """End this backend's own threads, and leave the two backends below to their owner. Idempotent."""
         threads, self._threads = self._threads, None
         if threads is not None:
             threads.shutdown()
+
+    def shutdown(self) -> None:
+        self.release()
         try:
             self.simulator.shutdown()
         finally:

@@ -47,6 +47,7 @@ class Pair:
                 self._before = None if tracker is None else tracker.fork()
             except Exception as error:  # noqa: BLE001 - the simulated side's trouble is its own
                 session.lose("world_model", classify(error))
+        self._beyond = not forced and session.beyond
         self.stepped = {side: session.steppable(side) for side in session.sides}
 
     def finish(self, scorer: Scorer | None) -> Transition:
@@ -70,6 +71,7 @@ class Pair:
             action=self.action,
             shown=session.shown,
             forced=self.forced,
+            beyond=self._beyond,
             real=halves["real"],
             simulated=halves["world_model"],
             scores=scores,

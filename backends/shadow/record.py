@@ -46,6 +46,9 @@ class StepRecord:
     """Whose observation the agent got."""
     forced: bool
     """Whether the simulator's history goes on with the real observation."""
+    beyond: bool
+    """Free-running, and the hidden side's own episode was over before this step: its verdict was done. It is stepped
+    on, but alone it would not have been."""
     real: Half | None
     """`None` when this side was not stepped: it could not be opened, has ended, or failed before."""
     simulated: Half | None
@@ -68,6 +71,7 @@ class StepRecord:
         return {
             "shown": self.shown,
             "forced": self.forced,
+            "beyond": self.beyond,
             "real": None if real is None else real.to_json(with_observation=self.shown != "real"),
             "simulated": None if simulated is None else simulated.to_json(with_observation=self.shown == "real"),
             "scores": dict(self.scores),
@@ -82,8 +86,9 @@ class Parting:
     step: int
     """0 when a side could not be opened."""
     side: Side
-    """The side that ended or failed while the other went on."""
-    why: Literal["ended", "failed"]
+    """The side whose episode was over while the other went on."""
+    why: Literal["ended", "decided", "failed"]
+    """It ended of itself, its verdict was done, or it failed."""
 
 
 @dataclass(frozen=True, slots=True)

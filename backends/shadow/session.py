@@ -25,7 +25,7 @@ class ShadowSession(Session):
         self.outcomes: dict[Side, Outcome] = {}
         """How the two sides came out; filled when the shown episode has ended without a failure."""
         self.parting: Parting | None = None
-        """Where one side ended or failed while the other went on; `None` while they are in step."""
+        """Where one side's episode was over while the other's was not; `None` while they are in step."""
         self._lost: dict[Side, Failure] = {
             side: session.failure for side, session in self.sides.items() if session.failure is not None
         }
@@ -66,10 +66,16 @@ class ShadowSession(Session):
         self._ended.add(side)
 
     def note_parting(self) -> None:
-        """Note, after a step, that one side has ended and the other has not."""
-        if len(self._ended) == 1:
-            [side] = self._ended
-            self._part(side, "ended")
+        """Note, after a step, that one side's episode is over and the other's is not."""
+        over = self._ended | set(self._decided)
+        if len(over) == 1:
+            [side] = over
+            self._part(side, "ended" if side in self._ended else "decided")
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the hidden side's own episode is over by its verdict, though it is stepped on."""
+        return self.hidden in self._decided
 
     def decide(self, side: Side, verdict: Verdict) -> None:
         """Keep the first verdict that is done: that side's own episode would have been over there."""
@@ -116,6 +122,6 @@ class ShadowSession(Session):
         twin._ended, twin._decided = set(self._ended), dict(self._decided)
         return twin
 
-    def _part(self, side: Side, why: Literal["ended", "failed"]) -> None:
+    def _part(self, side: Side, why: Literal["ended", "decided", "failed"]) -> None:
         if self.parting is None:
             self.parting = Parting(len(self.records) + 1, side, why)
