@@ -57,17 +57,9 @@ def drift_figure(report: FidelityReport) -> Figure:
     rows = (len(lines) + 1) // 2
     height = 6.2 + _LEGEND_INCHES * rows
     figure = Figure(figsize=(10, height))
-    grid = figure.add_gridspec(
-        2,
-        2,
-        height_ratios=[3, 1],
-        left=0.09,
-        right=0.98,
-        top=0.92,
-        bottom=(0.85 + _LEGEND_INCHES * rows) / height,
-        hspace=0.32,
-        wspace=0.22,
-    )
+    below = (0.85 + _LEGEND_INCHES * rows) / height
+    grid = figure.add_gridspec(2, 2, height_ratios=[3, 1], hspace=0.32, wspace=0.22)
+    grid.update(left=0.09, right=0.98, top=0.92, bottom=below)
     for column, (score, label) in enumerate(PANELS.items()):
         axis = figure.add_subplot(grid[0, column])
         for offset, line in enumerate(lines):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 from agentworld_envs.backends.real import RealBackend, RealSession
 from agentworld_envs.backends.shadow.pair import Pair, Scorer
@@ -18,6 +18,7 @@ from agentworld_envs.interface import (
     ConfigError,
     Domain,
     Session,
+    Source,
     Task,
     Transition,
     Usage,
@@ -40,8 +41,8 @@ class ShadowBackend(Backend):
     """
 
     name = "shadow"
-    source = "real"
-    shown: Side = "real"
+    source: ClassVar[Source] = "real"
+    shown: ClassVar[Side] = "real"
 
     def __init__(
         self, real: RealBackend, simulator: WorldModelBackend, *, forced: bool = True, scorer: Scorer | None = None
