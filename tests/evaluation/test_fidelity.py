@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from evaluation.support import Erring
+from evaluation.shadowing import Erring
 
 from agentworld_envs import ConfigError
 from agentworld_envs.agents import ExpertAgent, LLMAgent, RandomAgent

@@ -9,7 +9,7 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 from agents.toy import ToyDomain
-from evaluation.support import records_of, session_of, shadow, unchanged
+from evaluation.shadowing import records_of, session_of, shadow, unchanged
 
 from agentworld_envs import AgentWorldEnv, AgentWorldVectorEnv, ConfigError
 from agentworld_envs.backends.shadow import ShadowConfig

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from evaluation.support import records_of, session_of, shadow, unchanged
+from evaluation.shadowing import records_of, session_of, shadow, unchanged
 from terminal.conftest import a_task, need
 
 from agentworld_envs import AgentWorldEnv, AgentWorldVectorEnv
