@@ -54,18 +54,10 @@ class Pair:
         """Book both answers and give the shown one."""
         session = self.session
         real, simulated = self.taken.get("real"), self.taken.get("world_model")
-        forcing = self.forced and simulated is not None and real is not None and real.failure is None
-        if forcing and real is not None:
+        if self.forced and simulated is not None and real is not None and real.failure is None:
             self._force(real.observation)
         halves = {side: self._half(side) for side in session.sides}
-        scores: Mapping[str, float | None] = {}
-        trouble: Failure | None = None
-        both = real is not None and simulated is not None and not (real.failure or simulated.failure)
-        if scorer is not None and both and real is not None and simulated is not None:
-            try:
-                scores = scorer(session.domain, session.task, self.action, real.observation, simulated.observation)
-            except Exception as error:  # noqa: BLE001 - a comparison that fails must not end an episode
-                trouble = classify(error)
+        scores, trouble = self._compare(scorer)
         record = StepRecord(
             step=len(session.records) + 1,
             action=self.action,
@@ -78,9 +70,20 @@ class Pair:
             scoring_failure=trouble,
             flags={} if simulated is None else simulated.flags,
         )
-        self._settle(halves, simulated)
+        self._settle(halves)
         session.records.append(record)
         return self._shown(record)
+
+    def _compare(self, scorer: Scorer | None) -> tuple[Mapping[str, float | None], Failure | None]:
+        """Scores where both sides gave an observation, or why there are none."""
+        session, real, simulated = self.session, self.taken.get("real"), self.taken.get("world_model")
+        if scorer is None or real is None or simulated is None or real.failure or simulated.failure:
+            return {}, None
+        try:
+            found = scorer(session.domain, session.task, self.action, real.observation, simulated.observation)
+        except Exception as error:  # noqa: BLE001 - a comparison that fails must not end an episode
+            return {}, classify(error)
+        return found, None
 
     def _force(self, observation: str) -> None:
         """Let the simulator go on from what really happened."""
@@ -103,7 +106,7 @@ class Pair:
                 failure = failure or (None if side == self.session.shown else classify(error))
         return Half(transition.observation, transition.terminated, failure, verdict)
 
-    def _settle(self, halves: Mapping[Side, Half | None], simulated: Transition | None) -> None:
+    def _settle(self, halves: Mapping[Side, Half | None]) -> None:
         """What follows for the next step."""
         session = self.session
         for side, half in halves.items():

@@ -11,7 +11,8 @@ from evaluation.shadowing import Erring
 from agentworld_envs import ConfigError
 from agentworld_envs.agents import ExpertAgent, LLMAgent, RandomAgent
 from agentworld_envs.backends.world_model import WorldModelConfig, config
-from agentworld_envs.evaluation.fidelity import Fidelity, agreement, mode_report
+from agentworld_envs.evaluation.fidelity import Fidelity
+from agentworld_envs.evaluation.fidelity_numbers import agreement, mode_report
 from agentworld_envs.evaluation.fidelity_report import FidelityReport, Rate
 from agentworld_envs.evaluation.shadow_episodes import ScoredEpisode, ScoredStep, SideOutcome, verb_of
 from agentworld_envs.interface import Action, Failure
