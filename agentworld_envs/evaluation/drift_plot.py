@@ -54,6 +54,7 @@ def drift_figure(report: FidelityReport) -> Figure:
         for index, model in enumerate(report.models)
         for mode, played in model.modes.items()
     ]
+    last = max((len(played.by_step) for _, _, _, played in lines), default=0) or 1
     rows = (len(lines) + 1) // 2
     height = 6.2 + _LEGEND_INCHES * rows
     figure = Figure(figsize=(10, height))
@@ -66,15 +67,17 @@ def drift_figure(report: FidelityReport) -> Figure:
             _draw(axis, score, line, offset, len(lines))
         axis.set_ylim(-0.03, 1.03)
         axis.set_ylabel(label)
-        _finish(axis, MaxNLocator)
+        _finish(axis, MaxNLocator, last)
     axis = figure.add_subplot(grid[1, :])
     for name, colour, (dash, _, _), played in lines:
         steps, counts = _counts(played)
-        axis.plot(steps, counts, color=colour, linestyle=dash, label=name, drawstyle="steps-mid", linewidth=1.6)
+        axis.plot(
+            steps, counts, color=colour, linestyle=dash, label=name, drawstyle="steps-mid", marker=".", linewidth=1.6
+        )
     axis.set_ylim(bottom=0)
     axis.set_ylabel("episodes\n(number)")
     axis.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
-    _finish(axis, MaxNLocator)
+    _finish(axis, MaxNLocator, last)
     handles, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="lower center", ncols=2, frameon=False)
     figure.suptitle(
@@ -106,6 +109,8 @@ def _draw(axis: Any, score: str, line: tuple[str, str, tuple[str, str, str], Mod
     known = [estimate.low is not None for _, estimate in points]
     low = [estimate.low if estimate.low is not None else 0.0 for _, estimate in points]
     high = [estimate.high if estimate.high is not None else 0.0 for _, estimate in points]
+    if len(points) == 1 and known[0]:  # a band of one point cannot be seen
+        axis.vlines(steps, low, high, color=colour, linewidth=1.2)
     axis.fill_between(steps, low, high, where=known, color=colour, alpha=0.13, linewidth=0)
 
 
@@ -114,7 +119,8 @@ def _counts(played: ModeReport) -> tuple[list[int], list[int]]:
     return [step for step, _ in points], [count for _, count in points]
 
 
-def _finish(axis: Any, locator: Any) -> None:
+def _finish(axis: Any, locator: Any, last: int) -> None:
+    axis.set_xlim(0.5, last + 0.5)
     axis.set_xlabel("step of the episode (number of the action)")
     axis.xaxis.set_major_locator(locator(integer=True, min_n_ticks=1))
     axis.grid(alpha=0.3)
