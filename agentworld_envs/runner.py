@@ -285,6 +285,8 @@ class EpisodeRunner:
             episode = turn.episode
             usage = transition.usage if transition.usage is not None else Usage(seconds=seconds)
             episode.ledger.add(episode.step_count, LINE_OF_SOURCE[transition.source], usage, transition.fault)
+            for source, spent in transition.other_usage:
+                episode.ledger.add(episode.step_count, LINE_OF_SOURCE[source], spent)
             episode.source = transition.source
             if transition.observation or transition.failure is None:
                 episode.observation = clip(transition.observation)

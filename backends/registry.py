@@ -10,6 +10,7 @@ from agentworld_envs.interface import Backend, ConfigError, unknown_name
 BACKENDS: dict[str, str] = {
     "real": "agentworld_envs.backends.real:RealConfig",
     "replay": "agentworld_envs.backends.replay:ReplayConfig",
+    "shadow": "agentworld_envs.backends.shadow:ShadowConfig",
     "world_model": "agentworld_envs.backends.world_model:WorldModelConfig",
 }
 """Name of a backend -> `module:Config`."""
@@ -29,7 +30,8 @@ def build_backend(
     """Build a backend.
 
     Args:
-        backend: a name (`"real"`, `"world_model"`, `"replay:FILE"`), a configuration, or a backend.
+        backend: a name (`"real"`, `"world_model"`, `"shadow"`, `"shadow:world_model"`, `"replay:FILE"`), a
+            configuration, or a backend.
         model: model string for the backends that simulate; the others ignore it, so that swapping is one argument.
         cassette: recording of the model's answers, likewise.
 
@@ -65,13 +67,14 @@ def _from_name(text: str, model: str | None, cassette: Any) -> BackendConfig:
         if not argument:
             raise ConfigError("backend='replay' needs a recording: backend='replay:FILE.jsonl'.")
         return config(path=argument)  # type: ignore[no-any-return]
-    if argument:
+    if argument and name != "shadow":
         raise ConfigError(f"backend={name!r} takes no argument after the colon, got {argument!r}.")
-    if name == "world_model":
+    if name in ("shadow", "world_model"):
         if model is None:
             raise ConfigError(
-                "backend='world_model' needs a model, e.g. model='openai:http://127.0.0.1:8000/v1#MODEL' "
+                f"backend={name!r} needs a model, e.g. model='openai:http://127.0.0.1:8000/v1#MODEL' "
                 "or model='transformers:PATH'."
             )
-        return config(model=model, cassette=cassette)  # type: ignore[no-any-return]
+        shown = {"show": argument} if argument else {}
+        return config.of(model=model, cassette=cassette, **shown)  # type: ignore[no-any-return]
     return config()  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from agentworld_envs import __version__
-from agentworld_envs.cli import bench, check, control, data, doctor, listing, play, replay, rollout, sandbox
+from agentworld_envs.cli import bench, check, control, data, doctor, fidelity, listing, play, replay, rollout, sandbox
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
 
@@ -41,6 +41,7 @@ def build() -> typer.Typer:
     app.command("play")(play.play)
     app.command("rollout")(rollout.rollout_command)
     app.command("control")(control.control_command)
+    app.command("fidelity")(fidelity.fidelity)
     app.command("check")(check.check)
     app.command("replay")(replay.replay_command)
     app.add_typer(sandbox.sub_app(), name="sandbox")

@@ -15,7 +15,7 @@ SIMULATOR = "World model (backend world_model)"
 EnvId = Annotated[
     str, typer.Argument(metavar="ID", help="Environment: AgentWorld/TextWorld-v0, TextWorld or text_world.")
 ]
-Backend = Annotated[str, typer.Option("--backend", "-b", help="real, world_model or replay:FILE.")]
+Backend = Annotated[str, typer.Option("--backend", "-b", help="real, world_model, shadow or replay:FILE.")]
 Tasks = Annotated[str | None, typer.Option(help="Task set or path. Default: the first one of `agentworld list`.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the (first) episode; it decides task and randomness.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Step limit. Default: the task's own.")]
@@ -101,9 +101,14 @@ def backend_arguments(
     """
     sampling = {"max_tokens": max_tokens, "temperature": temperature, "stop": tuple(stop) if stop else None}
     sampling = {name: value for name, value in sampling.items() if value is not None}
-    if backend != "world_model" or model is None or not (sampling or prefill):
+    name, _, shown = backend.partition(":")
+    if name not in ("shadow", "world_model") or model is None or not (sampling or prefill):
         return {"backend": backend, "model": model, "cassette": cassette}
     from agentworld_envs.backends.world_model import WorldModelConfig
 
     config = WorldModelConfig.of(model=model, cassette=cassette, sampling=sampling, prefill=prefill)
+    if name == "shadow":
+        from agentworld_envs.backends.shadow import ShadowConfig
+
+        return {"backend": ShadowConfig.of(world_model=config, show=shown or "real")}
     return {"backend": config}

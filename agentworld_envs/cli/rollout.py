@@ -58,7 +58,7 @@ def rollout_command(
     """
     domain = options.domain_of(env_id)
     controlled = options.control_of(control, inject, fault_count, fault_duration, instruction)
-    player = _agent(agent, agent_model, agent_max_tokens, agent_temperature, seed)
+    player = make_agent(agent, agent_model, agent_max_tokens, agent_temperature, seed)
     appended = record is not None and record.exists() and record.stat().st_size > 0
     try:
         env = AgentWorldVectorEnv(
@@ -102,7 +102,8 @@ def rollout_command(
         raise typer.Exit(1)
 
 
-def _agent(name: str, model: str | None, max_tokens: int, temperature: float, seed: int) -> Agent:
+def make_agent(name: str, model: str | None, max_tokens: int, temperature: float, seed: int) -> Agent:
+    """An agent from the options that commands have for it."""
     if name != "llm":
         return build_agent(name, seed=seed)
     from agentworld_envs.backends.world_model import Sampling

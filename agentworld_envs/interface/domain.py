@@ -224,6 +224,14 @@ class Domain(ABC):
     def verify(self, task: Task, evidence: Evidence) -> Verdict:
         """Score an episode from its evidence. Pure."""
 
+    def facts(self, task: Task, action: Action, observation: str) -> Mapping[str, Any]:
+        """What an observation asserts, read from its text by code: name of a fact -> JSON value.
+
+        Used to compare a simulated observation with the real one of the same action, fact by fact, where its wording
+        does not matter. What code cannot read asserts nothing. Pure, and never part of a verdict. Default: no facts.
+        """
+        return {}
+
     def explain(self, task: Task, evidence: Evidence) -> list[str]:
         """A line for each thing that `verify` looks at, and what came of it: for those who write tasks."""
         return []

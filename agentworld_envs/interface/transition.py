@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -55,6 +55,8 @@ class Transition:
     (partial output, say); when it is empty, the agent keeps the previous one."""
     usage: Usage | None = None
     """Cost of a simulator; `None` when there is nothing to bill."""
+    other_usage: Sequence[tuple[Source, Usage]] = ()
+    """Cost of steps that were made along with this one and whose observations are not shown (a shadow's)."""
     flags: Mapping[str, Any] = field(default_factory=dict)
     """How the observation was obtained (`tag_found`, `finish_reason`, ...): for the ledger, not for the agent."""
     fault: Injection | None = None

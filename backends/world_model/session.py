@@ -78,6 +78,21 @@ class WorldModelSession(Session):
         messages = (self.action_message(action), Message("assistant", render_observation(observation)))
         self.history.append(Turn(action, observation, messages))
 
+    def force(self, turns: int, before: Tracker | None, action: Action, observation: str) -> None:
+        """Put a turn that really happened in the place of the predicted one (teacher forcing).
+
+        Args:
+            turns: length of the history before the prediction; there may be none, when it failed.
+            before: the tracker as it was before the prediction, given away: fork it ahead of the step.
+            action, observation: the turn.
+
+        Raises:
+            Exception: as `advance`.
+        """
+        del self.history[turns:]
+        self.tracker = before
+        self.advance(action, observation)
+
     def verdict(self) -> Verdict:
         if self.tracker is None:
             return Verdict(0.0, False)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from agentworld_envs.domains.terminal.checks import Check, RunCheck, parse_checks
 from agentworld_envs.domains.terminal.clock import NOW
 from agentworld_envs.domains.terminal.command import Kind, read
+from agentworld_envs.domains.terminal.facts import facts_of
 from agentworld_envs.domains.terminal.families import FAMILIES
 from agentworld_envs.domains.terminal.faults import fault_text, output_span
 from agentworld_envs.domains.terminal.folders import tasks_at
@@ -150,6 +151,9 @@ class Terminal(Domain):
             score = open_[0].credit(evidence) or 0.0
         determined = solved or False in results or bool(evidence.get("complete"))
         return Verdict(score, solved, done=True, determined=determined)
+
+    def facts(self, task: Task, action: Action, observation: str) -> dict[str, Any]:
+        return facts_of(read(action), observation)
 
     def explain(self, task: Task, evidence: Evidence) -> list[str]:
         words = {True: "holds", False: "DOES NOT HOLD", None: "cannot be told"}

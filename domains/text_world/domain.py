@@ -9,6 +9,7 @@ from typing import Any
 
 from agentworld_envs.domains.text_world.evidence import state_from
 from agentworld_envs.domains.text_world.expert import plan
+from agentworld_envs.domains.text_world.facts import facts_of
 from agentworld_envs.domains.text_world.faults import FAULT_TEXTS
 from agentworld_envs.domains.text_world.games import games_at, official_games
 from agentworld_envs.domains.text_world.generate import KINDS, SPLITS
@@ -133,6 +134,9 @@ class TextWorld(Domain):
         home = live.home if live is not None else Household(task.initial_state)
         solved = compile_goal(_goal(task), home).holds(state_from(home, evidence))
         return Verdict(score=float(solved), success=solved, done=solved)
+
+    def facts(self, task: Task, action: Action, observation: str) -> dict[str, Any]:
+        return facts_of(observation)
 
     def expert(self, task: Task, world: World) -> list[str]:
         """A short plan from the present state of `world`, which must come from `world`.

@@ -21,6 +21,8 @@ BACKENDS = (
     "world_model+faults",
     "world_model+cassette",
     "world_model+replay_reward",
+    "shadow",
+    "shadow+shown_simulation",
     "replay",
 )
 SEEDS = range(40)
@@ -45,6 +47,10 @@ def backend_kwargs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, s
             return {"backend": "world_model", "model": "scripted:oracle", "cassette": str(folder / "c.sqlite")}
         if backend == "world_model+replay_reward":
             return {"backend": "world_model", "model": "scripted:oracle", "reward": "replay"}
+        if backend == "shadow":
+            return {"backend": "shadow", "model": "scripted:oracle"}
+        if backend == "shadow+shown_simulation":
+            return {"backend": "shadow:world_model", "model": "scripted:oracle"}
         if env_id not in recordings:
             recordings[env_id] = tmp_path_factory.mktemp("recordings") / "episodes.jsonl"
             with closing(gym.make(env_id, record=recordings[env_id]).unwrapped) as env:
