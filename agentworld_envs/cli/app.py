@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from agentworld_envs import __version__
-from agentworld_envs.cli import check, doctor, listing, play, replay, rollout, sandbox
+from agentworld_envs.cli import check, doctor, listing, play, replay, rollout, sandbox, serve_model
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
 
@@ -42,6 +42,7 @@ def build() -> typer.Typer:
     app.command("rollout")(rollout.rollout_command)
     app.command("check")(check.check)
     app.command("replay")(replay.replay_command)
+    app.command("serve-model")(serve_model.serve_model)
     app.add_typer(sandbox.sub_app(), name="sandbox")
     return app
 
