@@ -20,7 +20,9 @@ from agentworld_envs.backends.world_model.engines.base import Completion, Engine
 from agentworld_envs.backends.world_model.engines.keys import request_key
 from agentworld_envs.backends.world_model.engines.loop import BackgroundLoop
 from agentworld_envs.backends.world_model.engines.openai_protocol import (
+    MAX_STOPS,
     RETRIED,
+    cut,
     read_completion,
     refusal,
     request_body,
@@ -256,7 +258,8 @@ class OpenAIEngine(Engine):
                 raw = await _read(response)
                 if response.status == 200:
                     try:
-                        return read_completion(raw, prefilled=bool(request.sampling.prefill))
+                        completion = read_completion(raw, prefilled=bool(request.sampling.prefill))
+                        return cut(completion, request.sampling.stop[MAX_STOPS:])
                     except ProviderError as garbage:  # a proxy's page, say: the next try may reach the server
                         raise _Again(garbage, None) from garbage
                 # Some servers quote the key that they refuse.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from agentworld_envs.backends.world_model.engines.base import Completion, GenerationRequest
@@ -22,6 +23,9 @@ RETRIED: Final = frozenset({408, 409, 425, 429})
 
 EXTENSIONS: Final = ("top_k", "continue_final_message", "add_generation_prompt")
 """Fields of a request that vLLM and SGLang have added to the protocol."""
+
+MAX_STOPS: Final = 4
+"""Stop strings in one request at most, for OpenAI and for vLLM. Further ones are looked for in the answer."""
 
 _CONTEXT: Final = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|max(imum)? model len(gth)?|context length"
@@ -53,7 +57,7 @@ def request_body(
         "seed": request.seed,
     }
     if sampling.stop:
-        body["stop"] = list(sampling.stop)
+        body["stop"] = list(sampling.stop[:MAX_STOPS])
     if sampling.prefill:
         body["messages"].append({"role": "assistant", "content": sampling.prefill})
     if extensions:
@@ -93,6 +97,12 @@ def read_completion(raw: bytes, *, prefilled: bool = False) -> Completion:
     if prefilled and not text:
         text, reasoning = reasoning, ""
     return Completion(text, reasoning, finish_reason, usage)
+
+
+def cut(completion: Completion, stops: Sequence[str]) -> Completion:
+    """The answer up to the first of `stops`, as the server would have ended it."""
+    found = [place for stop in stops if (place := completion.text.find(stop)) >= 0]
+    return replace(completion, text=completion.text[: min(found)], finish_reason="stop") if found else completion
 
 
 def refusal(status: int, raw: bytes, url: str) -> AgentWorldError:
