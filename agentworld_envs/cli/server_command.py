@@ -118,6 +118,9 @@ class ServerCommand:
         if self.loras:
             options += ["--enable-lora", "--max-lora-rank", str(self._rank())]
             options += ["--lora-modules", *(f"{name}={path}" for name, path in self.loras.items())]
+            if self.cpu:
+                # vLLM's code for CPUs gives requests without an adapter whatever is in the last place: keep it empty.
+                options += ["--max-loras", str(len(self.loras) + 1)]
         if self.cpu:
             options += ["--enforce-eager"]
         return options

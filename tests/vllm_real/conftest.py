@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vllm_real.support import CONTEXT, MODEL, QUICK, Server, alive, ask
+from vllm_real.support import CONTEXT, MODEL, PLAIN, QUICK, Server, alive
 
 from agentworld_envs.backends.world_model import Engine, WorldModelConfig, build_engine
 
@@ -57,7 +57,7 @@ def options(adapter: Path) -> dict[str, Any]:
     """Options under which all engines of this folder share one model in this process."""
     return {
         "max_model_len": CONTEXT,
-        "dtype": "bfloat16",
+        "dtype": "float32",  # half precision decides ties otherwise in batches of another size
         "enforce_eager": True,
         "cpu_threads": 1,
         "adapters": {"loud": str(adapter)},
@@ -80,14 +80,21 @@ def server(adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def process_engine(options: dict[str, Any]) -> Iterator[Engine]:
+def untouched() -> list[str]:
+    """The answer to `PLAIN` before any adapter was loaded."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def process_engine(options: dict[str, Any], untouched: list[str]) -> Iterator[Engine]:
     """The engine in this process; it keeps the model loaded for all others with the same options."""
     random.seed(5)
     np.random.seed(5)
     before = random.getstate(), np.random.get_state()[1].tolist(), dict(os.environ)
     engine = build_engine(f"vllm:{MODEL}", options=options)
-    [answer] = engine.generate([ask(max_tokens=1)])
+    [answer] = engine.generate([PLAIN])
     assert answer.failure is None, answer.failure
+    untouched.append(answer.text)
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before[:2], "loading touches global generators"
     assert os.environ.get("LD_PRELOAD") == before[2].get("LD_PRELOAD")
     assert "VLLM_ENABLE_V1_MULTIPROCESSING" not in os.environ

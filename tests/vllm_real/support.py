@@ -15,8 +15,10 @@ MODEL = os.environ.get("AGENTWORLD_VLLM_MODEL", "")
 """Folder of SmolLM2-135M-Instruct as safetensors."""
 READY_S = 300
 CONTEXT = 2048
-QUICK = Sampling(temperature=0.0, max_tokens=16, stop=(" ", "\n", ".", ",", "'", "<", ":"))
-"""Valid predictions (with prefill) after a token or two: most tests are about everything but the text."""
+QUICK = Sampling(
+    temperature=0.0, max_tokens=16, prefill="<predicted_observation>\nYou", stop=(" ", "\n", ".", ",", "'", "<", ":")
+)
+"""Valid predictions after a token or two: most tests are about everything but the text."""
 RULES = "You are a text world. The agent is in a kitchen with a table, a fridge and a sink. " * 8
 
 
@@ -28,6 +30,9 @@ def ask(
     return GenerationRequest(messages, Sampling(**{"max_tokens": 6, **sampling}), seed, deadline_s)
 
 
+PLAIN = ask(temperature=0.0)
+
+
 class Server:
     """`agentworld serve-model --start` in a process of its own."""
 
@@ -37,7 +42,7 @@ class Server:
             self.port = free.getsockname()[1]
         command = [sys.executable, "-m", "agentworld_envs.cli", "serve-model", MODEL, "--start", "--cpu"]
         command += ["--port", str(self.port), "--lora", f"loud={adapter}", "--max-model-len", str(CONTEXT)]
-        command += ["--wait", str(READY_S), "--", "--dtype", "bfloat16", "--block-size", "32"]
+        command += ["--wait", str(READY_S), "--", "--dtype", "float32", "--block-size", "32"]
         self.log = log
         with log.open("wb") as sink:
             self.process = subprocess.Popen(

@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from vllm_real.support import QUICK
 
 from agentworld_envs import AgentWorldEnv
 from agentworld_envs.backends.world_model import Sampling, WorldModelConfig
@@ -62,7 +63,7 @@ def test_greedy_episodes_need_no_cassette(config: CONFIG) -> None:
 
 
 def test_sampled_episodes_depend_on_nothing_but_their_seed(config: CONFIG) -> None:
-    hot = Sampling(temperature=1.2, max_tokens=16, stop=("\n", ".", " "))
+    hot = QUICK.model_copy(update={"temperature": 1.2})
     backend = config(max_retries=0, sampling=hot)
     with closing(AgentWorldEnv(CounterDomain(), backend=backend)) as env:
         expected = {seed: play(env, seed=seed, steps=4) for seed in (7, 8)}
@@ -80,10 +81,10 @@ def test_texts_never_change_a_verdict(config: CONFIG) -> None:
     with closing(gym.make(ENV_ID, backend=config(sampling=sampling, max_retries=0), max_steps=100).unwrapped) as env:
         assert isinstance(env, AgentWorldEnv)
         env.reset(seed=1)
+        claimed = 0
         for action in injections:
             observation, reward, terminated, _, info = env.step(action)
-            if info["failure"] is not None:
-                env.reset(seed=1)
-                continue
-            assert "[SUCCESS]" in observation
+            claimed += "[SUCCESS]" in observation
+            assert info["failure"] is None
             assert (reward, terminated, info["success"], info["score"]) == (0.0, False, False, 0.0)
+        assert claimed > len(injections) / 2, "most of it is answered by the model, which claims success"

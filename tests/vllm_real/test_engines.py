@@ -8,11 +8,13 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
-from vllm_real.support import MODEL, Server, ask
+from vllm_real.support import MODEL, PLAIN, Server, ask
 
 from agentworld_envs.backends.world_model import Engine, WorldModelConfig, build_engine
 from agentworld_envs.interface import ConfigError
@@ -85,13 +87,14 @@ def test_prefill_and_stop_strings(engine: Engine) -> None:
     assert cut.text == whole.text.partition(word)[0]
 
 
-def test_an_adapter_answers_otherwise_and_the_model_stays_what_it_is(engine: Engine) -> None:
-    plain, loud, again = engine.generate(
-        [ask(temperature=0.0), ask(temperature=0.0, adapter="loud"), ask(temperature=0.0)]
-    )
-    assert (plain.failure, loud.failure) == (None, None)
-    assert plain.text == again.text != loud.text
-    assert engine.generate([ask(temperature=0.0)])[0].text == plain.text
+def test_an_adapter_answers_otherwise_and_the_model_stays_what_it_is(engine: Engine, untouched: list[str]) -> None:
+    loud = ask(temperature=0.0, adapter="loud")
+    assert engine.generate([loud])[0].text != untouched[0]
+    assert engine.generate([PLAIN])[0].text == untouched[0]
+    answers = engine.generate([PLAIN, loud, ask(1, temperature=0.0), ask(1, temperature=0.0, adapter="loud")])
+    assert [answer.failure for answer in answers] == [None] * 4
+    assert answers[0].text == answers[2].text == untouched[0], "in a batch with an adapter's requests"
+    assert answers[1].text == answers[3].text != untouched[0]
 
 
 def test_an_unknown_adapter_is_an_early_error(options: dict[str, Any]) -> None:
@@ -196,10 +199,8 @@ def test_a_forked_child_is_told(process_engine: Engine) -> None:
 
 
 def test_one_generate_for_a_whole_vector_step(config: Callable[..., WorldModelConfig]) -> None:
-    import gymnasium as gym
-
-    with gym.make_vec("AgentWorld/TextWorld-v0", num_envs=4, backend=config(max_retries=0)) as env:
+    with closing(gym.make_vec("AgentWorld/TextWorld-v0", num_envs=4, backend=config(max_retries=0))) as env:
         env.reset(seed=0)
         *_, infos = env.step(["look", "inventory", "look", "go to bed 1"])
-        assert infos["failure"].tolist() == [None] * 4
+        assert [failure and failure.kind for failure in infos["failure"]] == [None] * 4
         assert env.unwrapped.ledgers[0].total("simulator").prompt_tokens > 100

@@ -122,7 +122,7 @@ def _arguments(location: Location, options: VLLMOptions, engine_args: Any) -> di
         "seed": options.seed,
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
-        **_lora_arguments(options.adapters),
+        **_lora_arguments(options.adapters, spare=current_platform.is_cpu()),
     }
     known = {field.name for field in dataclasses.fields(engine_args)}
     arguments = {name: value for name, value in arguments.items() if value is not None and name in known}
@@ -132,15 +132,16 @@ def _arguments(location: Location, options: VLLMOptions, engine_args: Any) -> di
     return arguments | dict(options.engine_args)
 
 
-def _lora_arguments(adapters: Mapping[str, str]) -> dict[str, Any]:
+def _lora_arguments(adapters: Mapping[str, str], spare: bool) -> dict[str, Any]:
     if not adapters:
         return {}
     rank = max(adapter_rank(name, folder) for name, folder in adapters.items())
     fitting = next(known for known in RANKS if known >= rank)
     return {
         "enable_lora": True,
-        "max_loras": min(len(adapters), MAX_LORAS),
-        "max_cpu_loras": len(adapters),
+        # vLLM's code for CPUs gives requests without an adapter whatever is in the last place: keep it empty.
+        "max_loras": len(adapters) + 1 if spare else min(len(adapters), MAX_LORAS),
+        "max_cpu_loras": len(adapters) + spare,
         "max_lora_rank": fitting,
     }
 
