@@ -1,0 +1,191 @@
+"""Simulated text worlds on a real model under vLLM: one batch a step against a loop and against a thread per env.
+
+Used by `world_model.py`. All three ways ask the same engine in this process, for the same episodes, and each answer has
+the same number of tokens, so that the work is the same. In the way of threads, each one steps an environment of its
+own; their requests join whatever batch is under way, as on a server. The prefix cache is emptied before each way, and
+one step that is not timed fills it.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from agentworld_envs import AgentWorldEnv
+from agentworld_envs.backends.world_model import (
+    Completion,
+    Engine,
+    GenerationRequest,
+    Sampling,
+    WorldModelBackend,
+    WorldModelConfig,
+    build_engine,
+)
+
+ENV_ID = "AgentWorld/TextWorld-v0"
+ACTIONS = ("look", "inventory")
+WAYS = ("vector", "threads", "loop")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One way at one number of environments."""
+
+    way: str
+    num_envs: int
+    env_steps_per_s: float
+    seconds_per_step: float
+    """Of all environments; the median over the timed steps."""
+    outside_share: float
+    """Part of that time that is not spent in vLLM's own steps: environments, prompts, tokenising, waiting."""
+
+
+class FixedLength(Engine):
+    """The engine with answers that all have `max_tokens` tokens, and with a stopwatch on vLLM's own steps."""
+
+    def __init__(self, engine: Any) -> None:
+        self.inner = engine
+        self.model = engine.model
+        self.busy_s = 0.0
+        self._driver: Any = None
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
+        # No stop string may end one sooner, and being cut is what is wanted.
+        endless = [replace(r, sampling=r.sampling.model_copy(update={"stop": ()})) for r in requests]
+        return [replace(answer, finish_reason="stop") for answer in self.inner.generate(endless)]
+
+    def open(self) -> None:
+        """Load the model and start the watch."""
+        self._driver = self.inner._model().driver()
+        step = self._driver.engine.step
+
+        def timed() -> Any:
+            started = time.perf_counter()
+            try:
+                return step()
+            finally:
+                self.busy_s += time.perf_counter() - started
+
+        self._driver.engine.step = timed
+
+    def forget(self) -> None:
+        """Empty the prefix cache. Only while nobody asks."""
+        self._driver.engine.reset_prefix_cache()
+
+
+class Bench:
+    """The three ways over one engine."""
+
+    def __init__(self, engine: FixedLength, config: WorldModelConfig, steps: int) -> None:
+        self.engine, self.config, self.steps = engine, config, steps
+
+    def measure(self, way: str, num_envs: int) -> Figure:
+        """Time `way`, one of `WAYS`, after one step that is not timed."""
+        self.engine.forget()
+        with ExitStack() as stack:
+            step = self._vector(stack, num_envs) if way == "vector" else self._singles(stack, num_envs, way)
+            durations, outside = [], []
+            for _ in range(self.steps):
+                busy, started = self.engine.busy_s, time.perf_counter()
+                step()
+                wall = time.perf_counter() - started
+                durations.append(wall)
+                outside.append(1 - (self.engine.busy_s - busy) / wall)
+        seconds = statistics.median(durations)
+        return Figure(way, num_envs, num_envs / seconds, seconds, statistics.median(outside))
+
+    def _backend(self) -> WorldModelBackend:
+        return WorldModelBackend(self.engine, self.config)
+
+    def _vector(self, stack: ExitStack, num_envs: int) -> Callable[[], None]:
+        env = stack.enter_context(closing(gym.make_vec(ENV_ID, num_envs=num_envs, backend=self._backend())))
+        env.reset(seed=0)
+        count = 0
+
+        def step() -> None:
+            nonlocal count
+            *_, infos = env.step([ACTIONS[count % len(ACTIONS)]] * num_envs)
+            count += 1
+            assert infos["failure"].tolist() == [None] * num_envs, infos["failure"]
+
+        step()
+        return step
+
+    def _singles(self, stack: ExitStack, num_envs: int, way: str) -> Callable[[], None]:
+        envs: list[AgentWorldEnv] = []
+        for seed in range(num_envs):
+            env = stack.enter_context(closing(gym.make(ENV_ID, backend=self._backend()).unwrapped))
+            assert isinstance(env, AgentWorldEnv)
+            env.reset(seed=seed)
+            envs.append(env)
+        counts = [0] * num_envs
+        problems: list[Any] = []
+
+        def one(slot: int) -> None:
+            info = envs[slot].step(ACTIONS[counts[slot] % len(ACTIONS)])[-1]
+            counts[slot] += 1
+            problems.extend([info["failure"]] if info["failure"] else [])
+
+        def loop() -> None:
+            for slot in range(num_envs):
+                one(slot)
+            assert not problems, problems
+
+        def threads() -> None:
+            running = [threading.Thread(target=one, args=(slot,)) for slot in range(num_envs)]
+            for thread in running:
+                thread.start()
+            for thread in running:
+                thread.join()
+            assert not problems, problems
+
+        threads()  # the quicker one, because this step is not timed
+        return loop if way == "loop" else threads
+
+
+def run(
+    model_dir: str, sizes: Sequence[int], steps: int, tokens: int, cpu_threads: int | None, out: Path | None
+) -> None:
+    """Measure, print the table, and write it as JSON to `out`."""
+    options = {
+        "max_model_len": 4096,
+        "enforce_eager": True,
+        "cpu_threads": cpu_threads,
+        "sampling_args": {"ignore_eos": True},
+        "engine_args": {"block_size": 32},
+    }
+    config = WorldModelConfig(
+        model=f"vllm:{model_dir}",
+        prefill=True,
+        # It asks for thinking, for which a prefilled answer leaves no room.
+        suffix=False,
+        sampling=Sampling(max_tokens=tokens),
+        deadline_s=3_600,
+    )
+    inner = build_engine(config.model, options=options)
+    engine = FixedLength(inner)
+    with closing(inner):
+        started = time.perf_counter()
+        engine.open()
+        print(f"{config.model} loaded in {time.perf_counter() - started:.0f} s; {tokens} tokens an answer")
+        bench = Bench(engine, config, steps)
+        figures = [bench.measure(way, num_envs) for num_envs in sizes for way in WAYS]
+    rates = {(figure.way, figure.num_envs): figure.env_steps_per_s for figure in figures}
+    print(f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'outside vLLM':>13}   vector env is")
+    for figure in figures:
+        ratio = rates["vector", figure.num_envs] / figure.env_steps_per_s
+        share = f"{figure.outside_share:.1%}" if figure.way != "threads" else "-"
+        line = f"{figure.num_envs:5} {figure.way:8} {figure.env_steps_per_s:12.2f} {figure.seconds_per_step:9.2f}"
+        print(f"{line} {share:>13}   " + ("" if figure.way == "vector" else f"{ratio:.2f} x as fast"))
+    if out is not None:
+        settings = {"model": config.model, "tokens": tokens, "steps": steps, "cpu_threads": cpu_threads}
+        out.write_text(json.dumps({**settings, "figures": [asdict(figure) for figure in figures]}, indent=2))
