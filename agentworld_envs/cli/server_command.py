@@ -122,7 +122,8 @@ class ServerCommand:
                 # vLLM's code for CPUs gives requests without an adapter whatever is in the last place: keep it empty.
                 options += ["--max-loras", str(len(self.loras) + 1)]
         if self.cpu:
-            options += ["--enforce-eager"]
+            # Its code for CPUs breaks down on a prompt with a seed that is read in parts (seen in 0.32).
+            options += ["--enforce-eager", "--no-enable-chunked-prefill"]
         return options
 
     def _sglang(self) -> list[str]:

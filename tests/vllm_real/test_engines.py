@@ -14,7 +14,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from vllm_real.support import MODEL, PLAIN, Server, ask
+from vllm_real.support import CONTEXT, MODEL, PLAIN, Server, ask
 
 from agentworld_envs.backends.world_model import Engine, WorldModelConfig, build_engine
 from agentworld_envs.interface import ConfigError
@@ -76,6 +76,12 @@ def test_what_goes_wrong_in_one_slot_stays_there(engine: Engine) -> None:
     assert kinds[4] is None
     assert answers[0].failure is not None
     assert not answers[0].failure.retryable
+
+
+def test_more_prompts_with_seeds_than_one_step_reads(engine: Engine) -> None:
+    answers = engine.generate([ask(seed, f"{seed} is a number. " * 150, max_tokens=2) for seed in range(4)])
+    assert [answer.failure for answer in answers] == [None] * 4
+    assert sum(answer.usage.prompt_tokens - answer.usage.cached_tokens for answer in answers) > CONTEXT
 
 
 def test_prefill_and_stop_strings(engine: Engine) -> None:

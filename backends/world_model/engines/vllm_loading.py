@@ -30,7 +30,8 @@ QUIET: Final = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_NO_USAGE_STATS": "1",
 }
-QUIET_UNLESS_SET: Final = {"VLLM_LOGGING_LEVEL": "ERROR", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+# What goes wrong is raised; vLLM would also log it, with every prompt of the batch.
+QUIET_UNLESS_SET: Final = {"VLLM_LOGGING_LEVEL": "CRITICAL", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 
 
 def check_installed() -> None:
@@ -122,6 +123,8 @@ def _arguments(location: Location, options: VLLMOptions, engine_args: Any) -> di
         "seed": options.seed,
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
+        # vLLM's code for CPUs breaks down on a prompt with a seed that is read in parts (seen in 0.32).
+        "enable_chunked_prefill": False if current_platform.is_cpu() else None,
         **_lora_arguments(options.adapters, spare=current_platform.is_cpu()),
     }
     known = {field.name for field in dataclasses.fields(engine_args)}
@@ -172,7 +175,7 @@ def _environment() -> Iterator[None]:
     before = {name: os.environ.get(name) for name in (*QUIET, *QUIET_UNLESS_SET, "LD_PRELOAD")}
     os.environ.update(QUIET)
     if not os.environ.get("VLLM_LOGGING_LEVEL"):
-        logging.getLogger("vllm").setLevel(logging.ERROR)  # for what it says before it has set up its own logging
+        logging.getLogger("vllm").setLevel(logging.CRITICAL)  # for what it says before it has set up its own logging
     for name, value in QUIET_UNLESS_SET.items():
         os.environ.setdefault(name, value)
     try:
