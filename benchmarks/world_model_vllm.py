@@ -152,6 +152,14 @@ class Bench:
         return loop if way == "loop" else threads
 
 
+def show(figure: Figure, vector: Figure) -> None:
+    """One line of the table."""
+    share = "-" if figure.way == "threads" else f"{figure.outside_share:.1%}"
+    ratio = "" if figure is vector else f"{vector.env_steps_per_s / figure.env_steps_per_s:.2f} x as fast"
+    line = f"{figure.num_envs:5} {figure.way:8} {figure.env_steps_per_s:12.2f} {figure.seconds_per_step:9.2f}"
+    print(f"{line} {share:>13}   {ratio}", flush=True)
+
+
 def run(
     model_dir: str, sizes: Sequence[int], steps: int, tokens: int, cpu_threads: int | None, out: Path | None
 ) -> None:
@@ -177,15 +185,14 @@ def run(
         started = time.perf_counter()
         engine.open()
         print(f"{config.model} loaded in {time.perf_counter() - started:.0f} s; {tokens} tokens an answer")
-        bench = Bench(engine, config, steps)
-        figures = [bench.measure(way, num_envs) for num_envs in sizes for way in WAYS]
-    rates = {(figure.way, figure.num_envs): figure.env_steps_per_s for figure in figures}
-    print(f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'outside vLLM':>13}   vector env is")
-    for figure in figures:
-        ratio = rates["vector", figure.num_envs] / figure.env_steps_per_s
-        share = f"{figure.outside_share:.1%}" if figure.way != "threads" else "-"
-        line = f"{figure.num_envs:5} {figure.way:8} {figure.env_steps_per_s:12.2f} {figure.seconds_per_step:9.2f}"
-        print(f"{line} {share:>13}   " + ("" if figure.way == "vector" else f"{ratio:.2f} x as fast"))
+        print(f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'outside vLLM':>13}   vector env is")
+        bench, figures = Bench(engine, config, steps), []
+        for num_envs in sizes:
+            for way in WAYS:
+                figure = bench.measure(way, num_envs)
+                figures.append(figure)
+                vector = figure if way == "vector" else figures[-1 - WAYS.index(way)]
+                show(figure, vector)
     if out is not None:
         settings = {"model": config.model, "tokens": tokens, "steps": steps, "cpu_threads": cpu_threads}
         out.write_text(json.dumps({**settings, "figures": [asdict(figure) for figure in figures]}, indent=2))
