@@ -45,6 +45,8 @@ class Figure:
     env_steps_per_s: float
     seconds_per_step: float
     """Of all environments; the median over the timed steps."""
+    cpu_s_per_step: float
+    """Processor seconds of the whole process: with a model on the CPU, what is left when other programs disturb."""
     outside_share: float
     """Part of that time that is not spent in vLLM's own steps: environments, prompts, tokenising, waiting."""
 
@@ -93,15 +95,17 @@ class Bench:
         self.engine.forget()
         with ExitStack() as stack:
             step = self._vector(stack, num_envs) if way == "vector" else self._singles(stack, num_envs, way)
-            durations, outside = [], []
+            durations, processor, outside = [], [], []
             for _ in range(self.steps):
-                busy, started = self.engine.busy_s, time.perf_counter()
+                busy, cpu, started = self.engine.busy_s, time.process_time(), time.perf_counter()
                 step()
                 wall = time.perf_counter() - started
                 durations.append(wall)
+                processor.append(time.process_time() - cpu)
                 outside.append(1 - (self.engine.busy_s - busy) / wall)
         seconds = statistics.median(durations)
-        return Figure(way, num_envs, num_envs / seconds, seconds, statistics.median(outside))
+        cpu_s = statistics.median(processor)
+        return Figure(way, num_envs, num_envs / seconds, seconds, cpu_s, statistics.median(outside))
 
     def _backend(self) -> WorldModelBackend:
         return WorldModelBackend(self.engine, self.config)
@@ -155,9 +159,10 @@ class Bench:
 def show(figure: Figure, vector: Figure) -> None:
     """One line of the table."""
     share = "-" if figure.way == "threads" else f"{figure.outside_share:.1%}"
-    ratio = "" if figure is vector else f"{vector.env_steps_per_s / figure.env_steps_per_s:.2f} x as fast"
+    ratio = f"{vector.env_steps_per_s / figure.env_steps_per_s:.2f} x as fast"
+    ratio += f" ({figure.cpu_s_per_step / vector.cpu_s_per_step:.2f} x by CPU time)"
     line = f"{figure.num_envs:5} {figure.way:8} {figure.env_steps_per_s:12.2f} {figure.seconds_per_step:9.2f}"
-    print(f"{line} {share:>13}   {ratio}", flush=True)
+    print(f"{line} {figure.cpu_s_per_step:7.2f} {share:>13}   {'' if figure is vector else ratio}", flush=True)
 
 
 def run(
@@ -185,7 +190,9 @@ def run(
         started = time.perf_counter()
         engine.open()
         print(f"{config.model} loaded in {time.perf_counter() - started:.0f} s; {tokens} tokens an answer")
-        print(f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'outside vLLM':>13}   vector env is")
+        print(
+            f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'CPU s':>7} {'outside vLLM':>13}   vector env is"
+        )
         bench, figures = Bench(engine, config, steps), []
         for num_envs in sizes:
             for way in WAYS:
