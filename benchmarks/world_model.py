@@ -7,7 +7,7 @@ environments step in less than 2 x one call; with one slot that hangs, the other
 
 With `--vllm`, a model as safetensors (`agentworld_envs.demo_model.save_as_safetensors` makes one), 1, 8 and 32
 environments are stepped on it as one vector environment, with a thread per environment, and in a loop: see
-`world_model_vllm.py`. Goals at 32: 8 x the loop, 1.2 x the threads, and less than 5 % of a step spent outside vLLM.
+`world_model_vllm.py`. Goals at 32: 8 x the loop, 1.2 x the threads, and less than 5 % of the time in this package.
 """
 
 from __future__ import annotations

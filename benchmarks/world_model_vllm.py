@@ -48,7 +48,9 @@ class Figure:
     cpu_s_per_step: float
     """Processor seconds of the whole process: with a model on the CPU, what is left when other programs disturb."""
     outside_share: float
-    """Part of that time that is not spent in vLLM's own steps: environments, prompts, tokenising, waiting."""
+    """Part of `seconds_per_step` that is not spent in vLLM's own steps: environments, prompts, tokenising, waiting."""
+    layer_share: float
+    """Part of `cpu_s_per_step` that the calling thread takes: environments, prompts, tokenising. vLLM has its own."""
 
 
 class FixedLength(Engine):
@@ -95,17 +97,23 @@ class Bench:
         self.engine.forget()
         with ExitStack() as stack:
             step = self._vector(stack, num_envs) if way == "vector" else self._singles(stack, num_envs, way)
-            durations, processor, outside = [], [], []
+            durations, processor, outside, layer = [], [], [], []
             for _ in range(self.steps):
-                busy, cpu, started = self.engine.busy_s, time.process_time(), time.perf_counter()
+                busy, cpu, own, started = (
+                    self.engine.busy_s,
+                    time.process_time(),
+                    time.thread_time(),
+                    time.perf_counter(),
+                )
                 step()
                 wall = time.perf_counter() - started
                 durations.append(wall)
                 processor.append(time.process_time() - cpu)
+                layer.append((time.thread_time() - own) / processor[-1])
                 outside.append(1 - (self.engine.busy_s - busy) / wall)
         seconds = statistics.median(durations)
-        cpu_s = statistics.median(processor)
-        return Figure(way, num_envs, num_envs / seconds, seconds, cpu_s, statistics.median(outside))
+        cpu_s, *shares = map(statistics.median, (processor, outside, layer))
+        return Figure(way, num_envs, num_envs / seconds, seconds, cpu_s, *shares)
 
     def _backend(self) -> WorldModelBackend:
         return WorldModelBackend(self.engine, self.config)
@@ -158,11 +166,16 @@ class Bench:
 
 def show(figure: Figure, vector: Figure) -> None:
     """One line of the table."""
-    share = "-" if figure.way == "threads" else f"{figure.outside_share:.1%}"
+    shares = (figure.layer_share, figure.outside_share)
+    layer, outside = ("-", "-") if figure.way == "threads" else (f"{share:.1%}" for share in shares)
     ratio = f"{vector.env_steps_per_s / figure.env_steps_per_s:.2f} x as fast"
     ratio += f" ({figure.cpu_s_per_step / vector.cpu_s_per_step:.2f} x by CPU time)"
+    ratio = "" if figure is vector else ratio
     line = f"{figure.num_envs:5} {figure.way:8} {figure.env_steps_per_s:12.2f} {figure.seconds_per_step:9.2f}"
-    print(f"{line} {figure.cpu_s_per_step:7.2f} {share:>13}   {'' if figure is vector else ratio}", flush=True)
+    print(
+        f"{line} {figure.cpu_s_per_step:7.2f} {layer:>6} {outside:>13}   {ratio}",
+        flush=True,
+    )
 
 
 def run(
@@ -190,9 +203,8 @@ def run(
         started = time.perf_counter()
         engine.open()
         print(f"{config.model} loaded in {time.perf_counter() - started:.0f} s; {tokens} tokens an answer")
-        print(
-            f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'CPU s':>7} {'outside vLLM':>13}   vector env is"
-        )
+        head = f"{'envs':>5} {'way':8} {'env-steps/s':>12} {'s a step':>9} {'CPU s':>7} {'layer':>6}"
+        print(f"{head} {'outside vLLM':>13}   vector env is")
         bench, figures = Bench(engine, config, steps), []
         for num_envs in sizes:
             for way in WAYS:
