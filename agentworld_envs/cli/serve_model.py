@@ -22,7 +22,7 @@ def serve_model(
     extra: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Further arguments.")] = None,
     engine: Annotated[str, typer.Option(help="vllm or sglang.")] = "vllm",
     start: Annotated[bool, typer.Option("--start", help="Run it until Ctrl-C, and say when it is ready.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on; others can reach any but this one.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; 127.0.0.1 is for this machine only.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     gpus: Annotated[int | None, typer.Option(min=1, help="GPUs to split the weights over.")] = None,
     max_model_len: Annotated[int | None, typer.Option(min=1, help="Context in tokens. Less needs less memory.")] = None,

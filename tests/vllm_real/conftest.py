@@ -9,6 +9,7 @@ import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -101,6 +102,7 @@ def process_engine(options: dict[str, Any], untouched: list[str]) -> Iterator[En
     yield engine
     engine.close()
     engine.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("agentworld-vllm")]
 
 
 @pytest.fixture(params=["process", "server"])
