@@ -206,6 +206,7 @@ class VLLMEngine(Engine):
 
     def _reasoning_tokens(self, loaded: LoadedVLLM, slot: _Slot) -> int:
         """Tokens up to the end of the thinking; the text itself is taken apart by the codec."""
-        end = loaded.token_id("</think>")
+        if slot.request.sampling.prefill or loaded.think_end is None:
+            return 0
         tokens = list(slot.flight.output.outputs[0].token_ids)
-        return 0 if slot.request.sampling.prefill or end not in tokens else tokens.index(end) + 1
+        return tokens.index(loaded.think_end) + 1 if loaded.think_end in tokens else 0

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,10 @@ class LoadedVLLM:
         with self._encoding:  # the tokeniser changes settings of its own now and then
             return self._prompts.encode(messages, prefill, self.options.chat_template)
 
-    def token_id(self, token: str) -> int | None:
-        """Id of a token by its text, `None` when the model has no such token."""
-        found: int | None = self._prompts.tokenizer.get_vocab().get(token)
+    @cached_property
+    def think_end(self) -> int | None:
+        """Id of `</think>`, `None` when the model has no such token. Kept: it takes a look at the whole vocabulary."""
+        found: int | None = self._prompts.tokenizer.get_vocab().get("</think>")
         return found
 
     def lora(self, name: str) -> Any:
