@@ -13,7 +13,7 @@ from agentworld_envs.backends.world_model import GenerationRequest, Message, Sam
 
 MODEL = os.environ.get("AGENTWORLD_VLLM_MODEL", "")
 """Folder of SmolLM2-135M-Instruct as safetensors."""
-READY_S = 300
+READY_S = 600
 CONTEXT = 2048
 QUICK = Sampling(
     temperature=0.0, max_tokens=16, prefill="<predicted_observation>\nYou", stop=(" ", "\n", ".", ",", "'", "<", ":")
