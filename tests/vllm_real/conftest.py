@@ -72,7 +72,7 @@ def server(adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     yield server
     started = server.processes()
     os.kill(server.process.pid, signal.SIGKILL)
-    server.process.wait()
+    server.process.communicate()
     end = time.monotonic() + 30
     while alive(started) and time.monotonic() < end:
         time.sleep(0.2)
