@@ -132,3 +132,9 @@ def config(kind: str, process_engine: Engine, server: Server, options: dict[str,
         return WorldModelConfig.of(**{"sampling": QUICK, "prefill": True, "suffix": False, **where, **fields})
 
     return make
+
+
+@pytest.fixture
+def vllm_model(server: Server) -> str:
+    """The model string of the server, for tests that need some real model and no options."""
+    return server.model
