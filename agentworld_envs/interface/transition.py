@@ -29,6 +29,8 @@ class Usage:
     seconds: float = 0.0
     """Wall-clock time that this episode waited. The slots of a batch wait together, so sums over slots overlap. Kept
     out of `info`, which has to be deterministic."""
+    cached_tokens: int = 0
+    """Part of `prompt_tokens` that an engine's prefix cache knew already, where it says so."""
 
     def add(self, other: Usage) -> None:
         """Add `other` to this one, field by field."""
@@ -39,6 +41,7 @@ class Usage:
         self.cache_hits += other.cache_hits
         self.retries += other.retries
         self.seconds += other.seconds
+        self.cached_tokens += other.cached_tokens
 
 
 @dataclass(slots=True)

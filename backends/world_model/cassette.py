@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from agentworld_envs.backends.world_model.cassette_store import CassetteStore
-from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message
+from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message, Sampling
 from agentworld_envs.backends.world_model.engines.keys import messages_key, request_key
 from agentworld_envs.interface import CassetteMiss, ConfigError, Failure, ProviderError, Usage, classify
 
@@ -152,6 +152,9 @@ class CassetteEngine(Engine):
         """A recording needs its engine; a replay may do without."""
         if self.config.mode == "record":
             self.engine.check()
+
+    def check_sampling(self, sampling: Sampling) -> None:
+        self.engine.check_sampling(sampling)
 
     def close(self) -> None:
         self.engine.close()

@@ -21,11 +21,11 @@ class WorldModelConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str
-    """`openai:URL#MODEL`, `transformers:HUB_ID_OR_PATH` or `scripted:NAME`."""
+    """`openai:URL#MODEL`, `vllm:HUB_ID_OR_PATH`, `transformers:HUB_ID_OR_PATH` or `scripted:NAME`."""
     revision: str = ""
     """Which weights, where the model's name does not say it; part of every cassette key. A commit for a hub id."""
     engine_options: dict[str, Any] = Field(default_factory=dict)
-    """Options of the engine: fields of `OpenAIOptions` or `TransformersOptions`."""
+    """Options of the engine: fields of `OpenAIOptions`, `VLLMOptions` or `TransformersOptions`."""
     sampling: Sampling = Field(default_factory=Sampling)
     """How predictions are drawn."""
     cassette: CassetteConfig | None = None
@@ -90,6 +90,7 @@ class WorldModelConfig(BaseModel):
         if self.cassette is not None:
             engine = CassetteEngine(engine, self.cassette)
         engine.check()
+        engine.check_sampling(self.sampling)
         return engine
 
     def build(self) -> WorldModelBackend:

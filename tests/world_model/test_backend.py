@@ -228,7 +228,7 @@ def test_describe_is_plain() -> None:
     ("fields", "words"),
     [
         ({}, "'model' is missing"),
-        ({"model": "vllm:x"}, "openai:URL#MODEL"),
+        ({"model": "vlm:x"}, "openai:URL#MODEL"),
         ({"model": "bundled:x"}, "Unknown engine 'bundled'"),
         ({"model": "opnai:x"}, "'openai'"),
         ({"model": "scripted:oracel"}, "'oracle'"),
@@ -242,6 +242,9 @@ def test_describe_is_plain() -> None:
         ({"model": "scripted:echo", "cassette": "record:"}, "replay-or-fail:FILE"),
         ({"model": "scripted:echo", "cassette": "replay-or-fail:/nowhere/x.db"}, "no cassette"),
         ({"model": "scripted:echo", "engine_options": {"x": 1}}, "no options"),
+        ({"model": "scripted:echo", "sampling": {"adapter": "a"}}, "no adapters"),
+        ({"model": "vllm:m", "engine_options": {"max_len": 1}}, "max_model_len"),
+        ({"model": "vllm:/nowhere/at/all"}, "There is no model"),
     ],
 )
 def test_mistakes_in_the_configuration(fields: dict[str, object], words: str) -> None:

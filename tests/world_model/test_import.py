@@ -10,7 +10,8 @@ import sys
 import agentworld_envs.backends.world_model as wm
 wm.build_engine("openai:http://127.0.0.1:1/v1#m")
 wm.build_engine("transformers:some/model")
-heavy = {"torch", "transformers", "aiohttp", "asyncio"} & set(sys.modules) - {"asyncio"}
+wm.build_engine("vllm:some/model")
+heavy = {"torch", "transformers", "vllm", "aiohttp", "asyncio"} & set(sys.modules) - {"asyncio"}
 assert not heavy, heavy
 """
 
@@ -29,7 +30,8 @@ found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name in ("aiohttp", "torch") else found(name, *rest)
 import agentworld_envs.backends.world_model as wm
 from agentworld_envs.interface import MissingExtraError
-for model, extra in (("openai:http://h/v1#m", "openai"), ("transformers:some/model", "transformers")):
+models = {"openai": "openai:http://h/v1#m", "transformers": "transformers:some/model", "vllm": "vllm:some/model"}
+for extra, model in models.items():
     try:
         wm.WorldModelConfig.of(model=model).build()
     except MissingExtraError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -126,6 +127,7 @@ def test_reasoning_channel_and_usage(build: Callable[..., Engine], spelling: str
         "completion_tokens": 30,
         "completion_tokens_details": {"reasoning_tokens": 25},
         "cost": 0.002,
+        "prompt_tokens_details": {"cached_tokens": 8},
     }
 
     async def handler(stub: Stub, body: dict[str, Any]) -> web.StreamResponse:
@@ -136,7 +138,65 @@ def test_reasoning_channel_and_usage(build: Callable[..., Engine], spelling: str
     assert (answer.text, answer.reasoning, answer.finish_reason) == ("answer", "thought", "stop")
     assert answer.usage.seconds > 0
     answer.usage.seconds = 0
-    assert answer.usage == Usage(10, 30, 25, 0.002)
+    assert answer.usage == Usage(10, 30, 25, 0.002, cached_tokens=8)
+
+
+def test_a_prefilled_answer_that_a_reasoning_parser_took_for_thinking(build: Callable[..., Engine]) -> None:
+    async def handler(stub: Stub, body: dict[str, Any]) -> web.StreamResponse:
+        return completion("", reasoning="You see nothing.")
+
+    with serving(handler) as stub:
+        begun, free = build(stub.model).generate([ask(prefill="<predicted_observation>"), ask()])
+    assert (begun.text, begun.reasoning) == ("You see nothing.", "")
+    assert (free.text, free.reasoning) == ("", "You see nothing.")
+
+
+def test_an_adapter_is_a_model_of_the_server(build: Callable[..., Engine]) -> None:
+    with serving() as stub:
+        build(stub.model).generate([ask(1), ask(1, adapter="mine")])
+    assert sorted(body["model"] for body in stub.bodies) == ["mine", "stub-model"], "and not the same request"
+
+
+def test_more_stop_strings_than_servers_take(build: Callable[..., Engine]) -> None:
+    async def handler(stub: Stub, body: dict[str, Any]) -> web.StreamResponse:
+        return completion("one two three", finish_reason="length")
+
+    with serving(handler) as stub:
+        [answer] = build(stub.model).generate([ask(stop=("a1", "b2", "c3", "d4", " three", " two"))])
+    assert stub.bodies[0]["stop"] == ["a1", "b2", "c3", "d4"]
+    assert (answer.text, answer.finish_reason) == ("one", "stop")
+
+
+def test_an_aborted_answer_is_asked_for_again(build: Callable[..., Engine]) -> None:
+    with serving(sequence(lambda: completion("You o", finish_reason="abort"), lambda: completion("good"))) as stub:
+        [answer] = build(stub.model).generate([ask()])
+    assert answer.text == "good"
+    assert answer.usage.retries == 1
+
+
+def test_pauses_depend_on_the_request_alone() -> None:
+    engine: Any = build_engine("openai:http://127.0.0.1:1/v1#m", options={"backoff_s": 1.0, "max_backoff_s": 4.0})
+    again = type("Again", (), {"retry_after": None})()
+    keys = [bytes([value] * 32) for value in (0, 128, 255)]
+    pauses = [[engine._pause(again, key, retries) for retries in range(5)] for key in keys]
+    assert pauses[0] == [0.5, 1.0, 2.0, 2.0, 2.0]
+    assert pauses[2] == [1.0, 2.0, 4.0, 4.0, 4.0]
+    assert pauses[0] < pauses[1] < pauses[2]
+
+
+def test_a_thousand_in_flight_reuse_their_connections(build: Callable[..., Engine]) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < 4_096:
+        pytest.skip("client and server need 2,000 sockets in this process")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4_096), hard))
+    with serving(latency_s=1.0) as stub:
+        engine = build(stub.model, concurrency=2_000)
+        for wave in range(2):
+            answers = engine.generate([ask(wave * 1_000 + seed, deadline_s=60.0) for seed in range(1_000)])
+            assert all(answer.failure is None for answer in answers)
+            assert sum(answer.usage.retries for answer in answers) == 0
+        assert stub.most_in_flight > 500
+        assert len(stub.peers) <= 1_000
 
 
 def sequence(*answers: Callable[[], web.Response]) -> Callable[[Stub, dict[str, Any]], Awaitable[web.Response]]:

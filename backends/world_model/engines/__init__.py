@@ -32,6 +32,7 @@ FORMS: dict[str, str] = {
     "openai": "openai:URL#MODEL, e.g. openai:http://127.0.0.1:8000/v1#Qwen/Qwen-AgentWorld-35B-A3B",
     "scripted": "scripted:NAME, e.g. scripted:oracle",
     "transformers": "transformers:HUB_ID_OR_PATH, e.g. transformers:HuggingFaceTB/SmolLM2-135M-Instruct",
+    "vllm": "vllm:HUB_ID_OR_PATH, e.g. vllm:Qwen/Qwen-AgentWorld-35B-A3B",
 }
 """The form of a model string, by scheme."""
 
@@ -40,9 +41,9 @@ def build_engine(model: str, revision: str = "", options: Mapping[str, Any] | No
     """The engine that a model string names. Nothing is loaded or contacted yet.
 
     Args:
-        model: `openai:URL#MODEL`, `transformers:HUB_ID_OR_PATH` or `scripted:NAME`.
+        model: `openai:URL#MODEL`, `transformers:HUB_ID_OR_PATH`, `vllm:HUB_ID_OR_PATH` or `scripted:NAME`.
         revision: which weights, where the name does not say it; a commit or branch for a hub id.
-        options: the engine's own options, fields of `OpenAIOptions` or `TransformersOptions`.
+        options: the engine's own options, fields of `OpenAIOptions`, `TransformersOptions` or `VLLMOptions`.
 
     Raises:
         ConfigError: unknown scheme, malformed string or unknown option.
@@ -69,6 +70,12 @@ def _transformers(rest: str, revision: str, options: Mapping[str, Any]) -> Engin
     return TransformersEngine.parse(rest, revision, options)
 
 
+def _vllm(rest: str, revision: str, options: Mapping[str, Any]) -> Engine:
+    from agentworld_envs.backends.world_model.engines.vllm import VLLMEngine
+
+    return VLLMEngine.parse(rest, revision, options)
+
+
 def _scripted(rest: str, revision: str, options: Mapping[str, Any]) -> Engine:
     if options:
         raise ConfigError(f"Scripted engines have no options, got {', '.join(sorted(options))}.")
@@ -79,4 +86,5 @@ _BUILDERS: dict[str, Callable[[str, str, Mapping[str, Any]], Engine]] = {
     "openai": _openai,
     "scripted": _scripted,
     "transformers": _transformers,
+    "vllm": _vllm,
 }

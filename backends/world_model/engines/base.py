@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentworld_envs.interface import Failure, ProviderError, Session, Usage, classify
+from agentworld_envs.interface import ConfigError, Failure, ProviderError, Session, Usage, classify
 
 Role = Literal["system", "user", "assistant"]
 
@@ -31,6 +31,9 @@ class Sampling(BaseModel):
     """Strings that end the answer; they are not part of it. A closing tag is a bad choice for a model that thinks."""
     prefill: str = ""
     """Text that the assistant's turn begins with. It is part of the prompt, not of the answer."""
+    adapter: str = ""
+    """LoRA adapter that answers; `""` is the model itself, or the engine's default. Engine `vllm` knows those of its
+    option `adapters`, servers those that they serve under a name of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,15 @@ class Engine(ABC):
             MissingExtraError: a package is not installed.
             ConfigError: a local file is not there.
         """
+
+    def check_sampling(self, sampling: Sampling) -> None:
+        """Find out early that this engine cannot sample like that.
+
+        Raises:
+            ConfigError: an adapter that it does not have.
+        """
+        if sampling.adapter:
+            raise ConfigError(f"{self.model} has no adapters, got sampling.adapter={sampling.adapter!r}.")
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing
         """Release connections, threads and weights. Idempotent."""

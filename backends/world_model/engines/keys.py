@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
-from agentworld_envs.backends.world_model.engines.base import GenerationRequest, Message
+from agentworld_envs.backends.world_model.engines.base import GenerationRequest, Message, Sampling
 
 SEED_BITS = 31
 
@@ -33,10 +33,15 @@ def request_key(model: str, revision: str, request: GenerationRequest) -> bytes:
             "revision": revision,
             "prompt_version": request.prompt_version,
             "messages": _plain(request.messages),
-            "sampling": request.sampling.model_dump(mode="json"),
+            "sampling": _sampling(request.sampling),
             "seed": request.seed,
         }
     )
+
+
+def _sampling(sampling: Sampling) -> dict[str, Any]:
+    """All of it; without an adapter as before there were any, so that older cassettes stay good."""
+    return sampling.model_dump(mode="json", exclude=None if sampling.adapter else {"adapter"})
 
 
 def messages_key(model: str, revision: str, messages: Sequence[Message]) -> bytes:

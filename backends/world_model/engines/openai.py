@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib.util
 import json
 import os
-import random
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest
+from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Sampling
 from agentworld_envs.backends.world_model.engines.keys import request_key
 from agentworld_envs.backends.world_model.engines.loop import BackgroundLoop
 from agentworld_envs.backends.world_model.engines.openai_protocol import (
+    MAX_STOPS,
     RETRIED,
+    cut,
     read_completion,
     refusal,
     request_body,
@@ -38,6 +40,8 @@ from agentworld_envs.interface import (
 FORM: Final = "openai:URL#MODEL, e.g. openai:http://127.0.0.1:8000/v1#Qwen/Qwen-AgentWorld-35B-A3B"
 MAX_BODY: Final = 64 * 2**20
 """Longest response in bytes that is read."""
+KEEP_S: Final = 4.0
+"""How long an idle connection is kept. vLLM and SGLang hang up after 5 s; a request on such a connection is lost."""
 
 
 class OpenAIOptions(BaseModel):
@@ -50,7 +54,7 @@ class OpenAIOptions(BaseModel):
     retries: int = Field(default=5, ge=0)
     """How often a request is made again after 408, 409, 425, 429, 5xx or a broken connection."""
     backoff_s: float = Field(default=0.5, ge=0)
-    """First pause before a retry in seconds; doubles every time, with jitter. `Retry-After` overrides it."""
+    """First pause before a retry in seconds; doubles every time. `Retry-After` overrides it."""
     max_backoff_s: float = Field(default=30.0, ge=0)
     """Longest pause of our own choice in seconds."""
     connect_s: float = Field(default=10.0, gt=0)
@@ -116,7 +120,6 @@ class OpenAIEngine(Engine):
         self._url = url.rstrip("/") + "/chat/completions"
         self._parts = parts = urlsplit(self._url)
         self._shown_url = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        self._jitter = random.Random(0)
         self._loop = BackgroundLoop("agentworld-openai")
         self._open: list[_Connection] = []
         """The one connection, once there is one."""
@@ -143,6 +146,9 @@ class OpenAIEngine(Engine):
         if importlib.util.find_spec("aiohttp") is None:
             raise _missing()
 
+    def check_sampling(self, sampling: Sampling) -> None:
+        """Any adapter may be there: only the server knows what it serves."""
+
     def generate(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
         try:
             self.check()
@@ -165,7 +171,7 @@ class OpenAIEngine(Engine):
         import aiohttp
 
         session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_S),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.options.connect_s),
         )
         slots = asyncio.Semaphore(self.options.concurrency)
@@ -178,7 +184,7 @@ class OpenAIEngine(Engine):
         flight = connection.flights.get(key)
         joined = flight is not None
         if flight is None:
-            flight = _Flight(asyncio.create_task(self._make(connection, request, trace)))
+            flight = _Flight(asyncio.create_task(self._make(connection, request, key, trace)))
             connection.flights[key] = flight
         flight.waiting += 1
         try:
@@ -200,7 +206,7 @@ class OpenAIEngine(Engine):
             return replace(answer, usage=Usage(cache_hits=1, seconds=seconds))
         return replace(answer, usage=replace(answer.usage, retries=trace.retries, seconds=seconds))
 
-    async def _make(self, connection: _Connection, request: GenerationRequest, trace: _Trace) -> Completion:
+    async def _make(self, connection: _Connection, request: GenerationRequest, key: bytes, trace: _Trace) -> Completion:
         end = time.monotonic() + request.deadline_s
         try:
             while True:
@@ -208,7 +214,7 @@ class OpenAIEngine(Engine):
                     return await self._post(connection, request)
                 except _Again as again:
                     trace.last = again.error
-                    pause = self._pause(again, trace.retries)
+                    pause = self._pause(again, key, trace.retries)
                     if trace.retries >= self.options.retries or time.monotonic() + pause >= end:
                         raise again.error from None
                 trace.retries += 1
@@ -216,12 +222,13 @@ class OpenAIEngine(Engine):
         except Exception as error:  # noqa: BLE001 - whatever a server provokes is the failure of its own slot
             return Completion(failure=classify(error))
 
-    def _pause(self, again: _Again, retries: int) -> float:
+    def _pause(self, again: _Again, key: bytes, retries: int) -> float:
+        """Seconds before the next try, a pure function of the request and of how often it was made."""
         if again.retry_after is not None:
             return again.retry_after
-        # Keeps the slots of a wave from coming back all at once; it decides no answer.
         limit: float = min(self.options.max_backoff_s, self.options.backoff_s * 2**retries)
-        return limit * (0.5 + self._jitter.random() / 2)
+        # Between a half and the whole, so that the slots of a wave do not come back all at once.
+        return limit * (0.5 + key[retries % len(key)] / 510)
 
     async def _post(self, connection: _Connection, request: GenerationRequest) -> Completion:
         """One attempt.
@@ -251,7 +258,8 @@ class OpenAIEngine(Engine):
                 raw = await _read(response)
                 if response.status == 200:
                     try:
-                        return read_completion(raw)
+                        completion = read_completion(raw, prefilled=bool(request.sampling.prefill))
+                        return cut(completion, request.sampling.stop[MAX_STOPS:])
                     except ProviderError as garbage:  # a proxy's page, say: the next try may reach the server
                         raise _Again(garbage, None) from garbage
                 # Some servers quote the key that they refuse.
@@ -263,9 +271,10 @@ class OpenAIEngine(Engine):
         except (aiohttp.ClientError, OSError) as error:
             # ClientError covers refused, reset and dropped connections; OSError what the system says itself.
             reason = str(error) or type(error).__name__
-            raise _Again(
-                ProviderError(f"Cannot talk to {self._shown_url}: {reason}. Is the server running there?"), None
-            ) from error
+            hint = "Is the server running there?"
+            if getattr(error, "errno", None) == errno.EMFILE:
+                hint = f"Raise the limit of open files (ulimit -n) or lower concurrency={options.concurrency}."
+            raise _Again(ProviderError(f"Cannot talk to {self._shown_url}: {reason}. {hint}"), None) from error
 
 
 class _Again(Exception):

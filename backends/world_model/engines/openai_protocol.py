@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from agentworld_envs.backends.world_model.engines.base import Completion, GenerationRequest
@@ -22,6 +23,9 @@ RETRIED: Final = frozenset({408, 409, 425, 429})
 
 EXTENSIONS: Final = ("top_k", "continue_final_message", "add_generation_prompt")
 """Fields of a request that vLLM and SGLang have added to the protocol."""
+
+MAX_STOPS: Final = 4
+"""Stop strings in one request at most, for OpenAI and for vLLM. Further ones are looked for in the answer."""
 
 _CONTEXT: Final = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|max(imum)? model len(gth)?|context length"
@@ -44,7 +48,8 @@ def request_body(
     """
     sampling = request.sampling
     body: dict[str, Any] = {
-        "model": model,
+        # A server's adapters have names of their own among its models.
+        "model": sampling.adapter or model,
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
@@ -52,7 +57,7 @@ def request_body(
         "seed": request.seed,
     }
     if sampling.stop:
-        body["stop"] = list(sampling.stop)
+        body["stop"] = list(sampling.stop[:MAX_STOPS])
     if sampling.prefill:
         body["messages"].append({"role": "assistant", "content": sampling.prefill})
     if extensions:
@@ -63,11 +68,15 @@ def request_body(
     return body | dict(extra)
 
 
-def read_completion(raw: bytes) -> Completion:
+def read_completion(raw: bytes, *, prefilled: bool = False) -> Completion:
     """The completion in a response body.
 
+    Args:
+        raw: the body. prefilled: the answer was begun for the model, so that it does not think. Servers with a
+            reasoning parser then look for the end of a thinking that there is not, and take all of it for one.
+
     Raises:
-        ProviderError: the body is not a chat completion.
+        ProviderError: the body is not a chat completion, or the server has given up in the middle of it.
     """
     try:
         answer = json.loads(raw)
@@ -83,7 +92,17 @@ def read_completion(raw: bytes) -> Completion:
             f"The server's answer is not a chat completion ({type(error).__name__}): {_shown(raw)}. Expected JSON with "
             "choices[0].message.content; check that the URL ends with the API's root, often /v1."
         ) from error
+    if finish_reason in ("abort", "error"):
+        raise ProviderError(f"The server ended the answer with finish_reason {finish_reason!r}.")
+    if prefilled and not text:
+        text, reasoning = reasoning, ""
     return Completion(text, reasoning, finish_reason, usage)
+
+
+def cut(completion: Completion, stops: Sequence[str]) -> Completion:
+    """The answer up to the first of `stops`, as the server would have ended it."""
+    found = [place for stop in stops if (place := completion.text.find(stop)) >= 0]
+    return replace(completion, text=completion.text[: min(found)], finish_reason="stop") if found else completion
 
 
 def refusal(status: int, raw: bytes, url: str) -> AgentWorldError:
@@ -102,7 +121,7 @@ def refusal(status: int, raw: bytes, url: str) -> AgentWorldError:
         )
     hint = {
         401: " Set OPENAI_API_KEY (or the variable named by api_key_env) to a valid key.",
-        404: f" Check the URL {url} and the model's name after '#'.",
+        404: f" Check the URL {url}, the model's name after '#', and the adapter's if there is one.",
     }.get(status, "")
     if any(name in said for name in EXTENSIONS):
         hint = " The server does not know vLLM's fields: use WorldModelConfig(engine_options={'extensions': False})."
@@ -125,12 +144,15 @@ def _usage(value: Any) -> Usage:
         return Usage()
     details = value.get("completion_tokens_details")
     reasoning = details.get("reasoning_tokens") if isinstance(details, dict) else value.get("reasoning_tokens")
+    prompt_details = value.get("prompt_tokens_details")
+    cached = prompt_details.get("cached_tokens") if isinstance(prompt_details, dict) else None
     cost = value.get("cost")
     return Usage(
         prompt_tokens=_count(value.get("prompt_tokens")),
         completion_tokens=_count(value.get("completion_tokens")),
         reasoning_tokens=_count(reasoning),
         cost=float(cost) if isinstance(cost, int | float) and cost > 0 else 0.0,
+        cached_tokens=_count(cached),
     )
 
 

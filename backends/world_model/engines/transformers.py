@@ -161,6 +161,7 @@ class TransformersEngine(Engine):
         slots, failed = [], {}
         for place, request in enumerate(requests):
             try:
+                self.check_sampling(request.sampling)
                 prompt = loaded.encode(request.messages, request.sampling.prefill, self.options.chat_template)
                 room = request.sampling.max_tokens if context is None else context - len(prompt)
                 if room <= 0:
