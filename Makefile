@@ -52,9 +52,9 @@ terminal-tasks: $(VENV)/.dev
 	$(BIN)/python benchmarks/terminal_tasks.py --kind namespace
 	$(BIN)/python benchmarks/terminal_tasks.py --kind docker
 
-# The oldest Gymnasium that is supported: the conformance kit once more.
+# The oldest Gymnasium that is supported: the conformance kit once more. What only wraps another backend is left out.
 gymnasium-1.2: .venv-gymnasium-1.2/.done
-	.venv-gymnasium-1.2/bin/pytest tests/conformance -q
+	.venv-gymnasium-1.2/bin/pytest tests/conformance -q -n 2 --dist worksteal -k 'not faults and not shadow'
 
 benchmarks: $(VENV)/.dev .venv-textworld/.tried .venv-swerex/.tried .venv-vllm/.tried $(SAFETENSORS)/.done
 	AGENTWORLD_TEXTWORLD_PYTHON=$$(test -e .venv-textworld/.done && echo $(CURDIR)/.venv-textworld/bin/python) \
@@ -71,7 +71,7 @@ $(VENV)/.core: pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/pip install -q -e '.[dev]'
+	$(BIN)/pip install -q -e '.[dev,datasets]'
 	@touch $@
 
 $(VENV)/.llm: $(VENV)/.core
@@ -104,7 +104,7 @@ $(SAFETENSORS)/.done: $(SMOLLM2)/.done $(VENV)/.llm
 
 .venv-gymnasium-1.2/.done: pyproject.toml
 	$(PYTHON) -m venv .venv-gymnasium-1.2
-	.venv-gymnasium-1.2/bin/pip install -q 'gymnasium==1.2.*' -e . 'pytest>=8'
+	.venv-gymnasium-1.2/bin/pip install -q 'gymnasium==1.2.*' -e . 'pytest>=8' 'pytest-xdist>=3'
 	@touch $@
 
 # The original ALFWorld engine, the oracle of the differential test. Copyleft and compiled, so it lives apart and is

@@ -14,17 +14,18 @@ from agentworld_envs import ENV_IDS, AgentWorldEnv
 from agentworld_envs.testing import CHECKS, ID_CHECKS, CounterDomain, EnvFactory
 from agentworld_envs.testing.play import play
 
-BACKENDS = (
-    "real",
-    "real+faults",
-    "world_model",
-    "world_model+faults",
-    "world_model+cassette",
-    "world_model+replay_reward",
-    "shadow",
-    "shadow+shown_simulation",
-    "replay",
-)
+ORACLE = "scripted:oracle"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "real": {"backend": "real"},
+    "real+faults": {"backend": "real", "control": "E3"},
+    "world_model": {"backend": "world_model", "model": ORACLE},
+    "world_model+faults": {"backend": "world_model", "model": ORACLE, "control": "E3"},
+    "world_model+replay_reward": {"backend": "world_model", "model": ORACLE, "reward": "replay"},
+    "shadow": {"backend": "shadow", "model": ORACLE},
+    "shadow+shown_simulation": {"backend": "shadow:world_model", "model": ORACLE},
+}
+"""Keyword arguments of `gym.make` by name of the setting; two more need a file each."""
+BACKENDS = (*SETTINGS, "world_model+cassette", "replay")
 SEEDS = range(40)
 
 
@@ -34,23 +35,11 @@ def backend_kwargs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, s
     recordings: dict[str, Path] = {}
 
     def kwargs_of(env_id: str, backend: str) -> dict[str, Any]:
-        if backend == "real":
-            return {"backend": "real"}
-        if backend == "real+faults":
-            return {"backend": "real", "control": "E3"}
-        if backend == "world_model+faults":
-            return {"backend": "world_model", "model": "scripted:oracle", "control": "E3"}
-        if backend == "world_model":
-            return {"backend": "world_model", "model": "scripted:oracle"}
+        if backend in SETTINGS:
+            return dict(SETTINGS[backend])
         if backend == "world_model+cassette":
             folder = tmp_path_factory.mktemp("cassettes")
-            return {"backend": "world_model", "model": "scripted:oracle", "cassette": str(folder / "c.sqlite")}
-        if backend == "world_model+replay_reward":
-            return {"backend": "world_model", "model": "scripted:oracle", "reward": "replay"}
-        if backend == "shadow":
-            return {"backend": "shadow", "model": "scripted:oracle"}
-        if backend == "shadow+shown_simulation":
-            return {"backend": "shadow:world_model", "model": "scripted:oracle"}
+            return {"backend": "world_model", "model": ORACLE, "cassette": str(folder / "c.sqlite")}
         if env_id not in recordings:
             recordings[env_id] = tmp_path_factory.mktemp("recordings") / "episodes.jsonl"
             with closing(gym.make(env_id, record=recordings[env_id]).unwrapped) as env:
