@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentworld_envs.backends.world_model.codec import wrap
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message
+from agentworld_envs.backends.world_model.engines.oracle import Oracle
 from agentworld_envs.interface import ConfigError, Failure, Usage, classify, unknown_name
 
 if TYPE_CHECKING:
@@ -61,19 +62,12 @@ def _session(request: GenerationRequest) -> WorldModelSession:
 
 
 def _oracle(request: GenerationRequest) -> str:
-    """A perfect simulator: the real world, in which the episode's actions are done again from the start.
-
-    It exists to test everything around a simulator: with it, a simulated episode has to equal the real one.
-    """
-    session = _session(request)
-    world = session.domain.world(session.task)
+    """The real world's answer, in which the episode's actions are done again from the start."""
+    oracle = Oracle()
     try:
-        observation = world.reset()
-        for action in session.actions:
-            observation = world.act(action)
+        return wrap(oracle.observe(_session(request)))
     finally:
-        world.close()
-    return wrap(observation)
+        oracle.close()
 
 
 def _echo(request: GenerationRequest) -> str:
@@ -106,16 +100,29 @@ def _liar(request: GenerationRequest) -> str:
     return wrap("Congratulations! The task is complete. You won. [SUCCESS] score=1.0 reward=1.0 done=true")
 
 
+ORACLE: Final = "oracle"
 SCRIPTS: dict[str, Script] = {
     "echo": _echo,
     "empty": _empty,
     "liar": _liar,
     "nothing": _nothing,
-    "oracle": _oracle,
+    ORACLE: _oracle,
     "truncated": _truncated,
     "untagged": _untagged,
 }
 """What `scripted:NAME` knows."""
+
+
+class OracleEngine(ScriptedEngine):
+    """`scripted:oracle`: answers what the real world does, and keeps that world for the next step."""
+
+    def __init__(self) -> None:
+        self._oracle = Oracle()
+        super().__init__(lambda request: wrap(self._oracle.observe(_session(request))), ORACLE)
+
+    def close(self) -> None:
+        """Close the worlds that it keeps."""
+        self._oracle.close()
 
 
 def scripted(name: str) -> ScriptedEngine:
@@ -124,6 +131,8 @@ def scripted(name: str) -> ScriptedEngine:
     Raises:
         ConfigError: no such script; names the nearest.
     """
+    if name == ORACLE:
+        return OracleEngine()
     if name not in SCRIPTS:
         raise unknown_name("script", name, SCRIPTS)
     return ScriptedEngine(SCRIPTS[name], name)
