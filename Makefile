@@ -1,4 +1,4 @@
-# Two commands: `make demo` and `make test`. Each makes the virtual environments that it needs and runs.
+# `make demo`, `make demo-llm` and `make test`. Each makes the virtual environments that it needs and runs.
 PYTHON ?= python3
 # Any torch >= 2.4 will do; pinned because an unpinned one may fetch a CUDA build of several GB where CPU is enough.
 TORCH ?= torch==2.13.0
@@ -11,10 +11,15 @@ SAFETENSORS := models/smollm2-safetensors
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .NOTPARALLEL:
 
-.PHONY: demo test lint types unit sandbox vllm sandbox-image terminal-tasks gymnasium-1.2 benchmarks clean
+.PHONY: demo demo-llm test lint types unit sandbox vllm sandbox-image terminal-tasks gymnasium-1.2 benchmarks clean
 
-demo: $(VENV)/.llm $(SMOLLM2)/.done
-	$(BIN)/python -m agentworld_envs.demo --model-dir $(SMOLLM2) --out demo-output
+# With the world model that comes with the package: nothing to download but numpy and its like.
+demo: $(VENV)/.core
+	$(BIN)/python -m agentworld_envs.demo --out demo-output
+
+# With a language model of 135 million parameters, which was never trained on this world.
+demo-llm: $(VENV)/.llm $(SMOLLM2)/.done
+	$(BIN)/python -m agentworld_envs.demo --llm --model-dir $(SMOLLM2) --out demo-output-llm
 
 test: lint unit sandbox vllm gymnasium-1.2
 
@@ -62,6 +67,7 @@ benchmarks: $(VENV)/.dev .venv-textworld/.tried .venv-swerex/.tried .venv-vllm/.
 	$(BIN)/python benchmarks/overhead.py
 	if test -e .venv-vllm/.done; then .venv-vllm/bin/python benchmarks/world_model.py --vllm $(SAFETENSORS); \
 	else $(BIN)/python benchmarks/world_model.py; fi
+	$(BIN)/python benchmarks/bundled.py
 	AGENTWORLD_SWEREX_PYTHON=$$(test -e .venv-swerex/.done && echo $(CURDIR)/.venv-swerex/bin/python) \
 	$(BIN)/python benchmarks/sandbox.py
 
@@ -127,4 +133,5 @@ $(SAFETENSORS)/.done: $(SMOLLM2)/.done $(VENV)/.llm
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld .venv-swerex .venv-vllm build dist *.egg-info demo-output
+	rm -rf .venv .venv-gymnasium-1.2 .venv-textworld .venv-swerex .venv-vllm build dist *.egg-info demo-output \
+	    demo-output-llm

@@ -40,7 +40,7 @@ def build_runner(
     control = Control.of(control)
     machines = _machines(played, sandbox)
     try:
-        built, owned = build_backend(backend, model=model, cassette=cassette)
+        built, owned = build_backend(backend, model=model, cassette=cassette, default_model=played.default_model)
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(f"backend={backend!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

@@ -25,7 +25,11 @@ class BackendConfig(Protocol):
 
 
 def build_backend(
-    backend: str | BackendConfig | Backend, *, model: str | None = None, cassette: Any = None
+    backend: str | BackendConfig | Backend,
+    *,
+    model: str | None = None,
+    cassette: Any = None,
+    default_model: str | None = None,
 ) -> tuple[Backend, bool]:
     """Build a backend.
 
@@ -34,6 +38,7 @@ def build_backend(
             configuration, or a backend.
         model: model string for the backends that simulate; the others ignore it, so that swapping is one argument.
         cassette: recording of the model's answers, likewise.
+        default_model: what simulates where a name is given and no model.
 
     Returns:
         The backend, and whether the caller owns it (a given instance stays the giver's).
@@ -48,7 +53,7 @@ def build_backend(
     if isinstance(backend, Backend):
         return backend, False
     if isinstance(backend, str):
-        return _from_name(backend, model, cassette).build(), True
+        return _from_name(backend, model or default_model, cassette).build(), True
     if isinstance(backend, BackendConfig) and not isinstance(backend, type):
         return backend.build(), True
     raise ConfigError(
@@ -72,8 +77,8 @@ def _from_name(text: str, model: str | None, cassette: Any) -> BackendConfig:
     if name in ("shadow", "world_model"):
         if model is None:
             raise ConfigError(
-                f"backend={name!r} needs a model, e.g. model='openai:http://127.0.0.1:8000/v1#MODEL' "
-                "or model='transformers:PATH'."
+                f"backend={name!r} needs a model for this domain, e.g. "
+                "model='openai:http://127.0.0.1:8000/v1#MODEL' or model='transformers:PATH'."
             )
         shown = {"show": argument} if argument else {}
         return config.of(model=model, cassette=cassette, **shown)  # type: ignore[no-any-return]

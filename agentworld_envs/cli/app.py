@@ -21,6 +21,7 @@ from agentworld_envs.cli import (
     rollout,
     sandbox,
     serve_model,
+    train,
 )
 from agentworld_envs.cli.console import show_error
 from agentworld_envs.interface import AgentWorldError
@@ -61,6 +62,7 @@ def build() -> typer.Typer:
     app.add_typer(sandbox.sub_app(), name="sandbox")
     app.add_typer(data.app, name="data")
     app.add_typer(bench.sub_app(), name="bench")
+    app.add_typer(train.sub_app(), name="train")
     return app
 
 

@@ -56,6 +56,7 @@ def control_command(
         "sandbox": sandbox,
         **options.backend_arguments(
             backend,
+            domain=options.domain_of(env_id),
             model=model,
             cassette=cassette,
             max_tokens=max_tokens,

@@ -142,6 +142,7 @@ def _backends() -> list[Finding]:
     for name in BACKENDS:
         found.append(Finding(f"backend {name}", "ok", NEEDS.get(name, "")))
     samples = {
+        "bundled": "bundled:text_world",
         "openai": "openai:http://127.0.0.1:8000/v1#MODEL",
         # A hub id, because the folder of a local model would have to exist.
         "transformers": "transformers:HuggingFaceTB/SmolLM2-135M-Instruct",

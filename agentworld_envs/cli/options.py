@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from agentworld_envs import ENV_IDS, resolve_id
+from agentworld_envs.domains import load_domain
 from agentworld_envs.interface import ConfigError, Control
 
 SIMULATOR = "World model (backend world_model)"
@@ -27,7 +28,11 @@ Record = Annotated[Path | None, typer.Option("--record", "--out", help="Trajecto
 
 Model = Annotated[
     str | None,
-    typer.Option(help="openai:URL#MODEL, vllm:PATH, transformers:PATH or scripted:NAME.", rich_help_panel=SIMULATOR),
+    typer.Option(
+        help="bundled:NAME, openai:URL#MODEL, vllm:PATH, transformers:PATH or scripted:NAME. Default: the domain's "
+        "own, if any.",
+        rich_help_panel=SIMULATOR,
+    ),
 ]
 Cassette = Annotated[
     str | None,
@@ -88,6 +93,7 @@ def domain_of(env_id: str) -> str:
 def backend_arguments(
     backend: str,
     *,
+    domain: str,
     model: str | None,
     cassette: str | None,
     max_tokens: int | None,
@@ -103,6 +109,8 @@ def backend_arguments(
     sampling = {"max_tokens": max_tokens, "temperature": temperature, "stop": tuple(stop) if stop else None}
     sampling = {name: value for name, value in sampling.items() if value is not None}
     name, _, shown = backend.partition(":")
+    if name in ("shadow", "world_model") and model is None:
+        model = load_domain(domain).default_model
     if name not in ("shadow", "world_model") or model is None or not (sampling or prefill):
         return {"backend": backend, "model": model, "cassette": cassette}
     from agentworld_envs.backends.world_model import WorldModelConfig

@@ -38,6 +38,7 @@ def play(
     """Play an episode yourself."""
     arguments = options.backend_arguments(
         backend,
+        domain=options.domain_of(env_id),
         model=model,
         cassette=cassette,
         max_tokens=max_tokens,

@@ -73,6 +73,7 @@ def rollout_command(
             autoreset_mode=AutoresetMode.DISABLED,
             **options.backend_arguments(
                 backend,
+                domain=domain,
                 model=model,
                 cassette=cassette,
                 max_tokens=max_tokens,

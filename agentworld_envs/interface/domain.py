@@ -182,6 +182,8 @@ class Domain(ABC):
     tracker_knows_all: ClassVar[bool] = True
     """Whether a tracker can follow everything that an agent may do. Where it cannot, the verdict on a simulated
     episode may be undetermined (`Verdict.determined`), and `reward="replay"` is the one to use."""
+    default_model: ClassVar[str | None] = None
+    """Model string that `backend="world_model"` takes where none is given; `None` when the user has to choose one."""
     machines: Machines | None = None
     """Where its worlds take sandboxes from. Set, and closed, by whoever built the domain."""
 

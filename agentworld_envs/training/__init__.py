@@ -1,1 +1,1 @@
-"""Training: data from recorded transitions, and what learns from it."""
+"""Training: data from recorded transitions, and small world models. Importing this loads no torch."""

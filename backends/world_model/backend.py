@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from agentworld_envs.backends.world_model.codec import PREFILL
+from agentworld_envs.backends.world_model.codec import COMPACT_VERSION, PREFILL
 from agentworld_envs.backends.world_model.config import WorldModelConfig
 from agentworld_envs.backends.world_model.context import Prompt, build_prompt
 from agentworld_envs.backends.world_model.engines import Engine
@@ -46,7 +46,7 @@ class WorldModelBackend(Backend):
         if config.prefill and not sampling.prefill:
             sampling = sampling.model_copy(update={"prefill": PREFILL})
         self._sampling = sampling
-        self._suffix = SUFFIX if config.suffix else ""
+        self._suffix = SUFFIX if config.suffix and config.layout == "agentworld" else ""
         self._budget = None if config.context_tokens is None else config.context_tokens - sampling.max_tokens
 
     def open(self, domain: Domain, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Session]:
@@ -108,6 +108,7 @@ class WorldModelBackend(Backend):
             action,
             suffix=self._suffix,
             state=self._state(session, action),
+            layout=self.config.layout,
             budget=self._budget,
             policy=self.config.context_policy,
             count_tokens=self.engine.count_tokens,
@@ -115,12 +116,18 @@ class WorldModelBackend(Backend):
 
     def _state(self, session: WorldModelSession, action: Action) -> str:
         tracker = session.tracker
-        if tracker is None or not self.config.tracked_state:
-            return ""
-        return tracker.recall(action, self.config.state_characters)
+        if not self.config.tracked_state:
+            tracker = session.beginning if self.config.layout == "compact" else None
+        return "" if tracker is None else tracker.recall(action, self.config.state_characters)
+
+    @property
+    def _wording(self) -> str:
+        if self.config.layout == "compact":
+            return COMPACT_VERSION
+        return SUFFIX_VERSION if self._suffix else "no-suffix"
 
     def _prompt_version(self, session: WorldModelSession) -> str:
-        version = f"{session.spec.prompt_version}+{SUFFIX_VERSION if self._suffix else 'no-suffix'}"
+        version = f"{session.spec.prompt_version}+{self._wording}"
         return f"{version}+{CONTROL_VERSION}" if session.instructed else version
 
     def fork(self, session: Session) -> Session:
@@ -141,10 +148,11 @@ class WorldModelBackend(Backend):
             "name": self.name,
             **self.engine.describe(),
             "sampling": self._sampling.model_dump(mode="json"),
-            "prompt_version": SUFFIX_VERSION if self._suffix else "no-suffix",
+            "prompt_version": self._wording,
             "max_retries": config.max_retries,
             "context_policy": config.context_policy,
             "context_tokens": config.context_tokens,
+            "layout": config.layout,
             "tracked_state": config.tracked_state,
             "retry_contradictions": config.retry_contradictions,
         }

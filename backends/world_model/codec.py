@@ -16,6 +16,9 @@ HEADER: Final = "**Environment Observation:**"
 PREFILL: Final = OPEN + "\n"
 """What an assistant's turn begins with when the model shall not think first."""
 
+COMPACT_VERSION: Final = "compact-1"
+"""Changes whenever what `render_compact` writes does; part of every cassette key."""
+
 _THINK_OPEN: Final = "<think>"
 _THINK_CLOSE: Final = "</think>"
 _THINKS: Final = re.compile(r"\s*</?think>", re.IGNORECASE)
@@ -102,6 +105,16 @@ def render_action_turn(
     if suffix:
         parts.append(f"\n\n{suffix}")
     return "".join(parts)
+
+
+def render_compact(state: str, action: str) -> str:
+    """A whole prompt as one short user message, for small models that were trained on it: no rules, no history.
+
+    Args:
+        state: what is so before the action (`Tracker.recall`); empty without tracked state.
+        action: the canonical command.
+    """
+    return f"{defuse(state)}\nAction: {defuse(action)}"
 
 
 def render_observation(text: str) -> str:

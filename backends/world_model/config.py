@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from agentworld_envs.backends.world_model.cassette import CassetteConfig, CassetteEngine
-from agentworld_envs.backends.world_model.context import ContextPolicy
-from agentworld_envs.backends.world_model.engines import Engine, Sampling, build_engine
+from agentworld_envs.backends.world_model.context import ContextPolicy, Layout
+from agentworld_envs.backends.world_model.engines import Engine, Sampling, build_engine, recommended_settings
 from agentworld_envs.backends.world_model.validation import config_error
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ class WorldModelConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str
-    """`openai:URL#MODEL`, `vllm:HUB_ID_OR_PATH`, `transformers:HUB_ID_OR_PATH` or `scripted:NAME`."""
+    """`bundled:NAME_OR_PATH`, `openai:URL#MODEL`, `vllm:HUB_ID_OR_PATH`, `transformers:HUB_ID_OR_PATH` or
+    `scripted:NAME`. Bundled models bring settings of their own (see `recommended_settings`), which hold where nothing
+    else is said."""
     revision: str = ""
     """Which weights, where the model's name does not say it; part of every cassette key. A commit for a hub id."""
     engine_options: dict[str, Any] = Field(default_factory=dict)
@@ -48,8 +50,27 @@ class WorldModelConfig(BaseModel):
     retry_contradictions: bool = False
     """Ask once more, with a new seed, when an answer contradicts what the episode has established. The second answer
     is taken as it is. Contradictions are on the transition's flags either way."""
+    layout: Layout = "agentworld"
+    """How the episode is told: `agentworld` has rules, history and suffix; `compact` is the tracked state and the
+    action alone, in one message, for small models that were trained on it. Without `tracked_state`, `compact` tells
+    what was so when the episode began."""
     suffix: bool = True
     """End the last message with the backend's own instruction. Off for prompts that bring theirs."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _recommended_where_nothing_is_said(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("model"), str):
+            return data
+        settings = recommended_settings(data["model"])
+        if not settings:
+            return data
+        given = data.get("sampling", {})
+        if isinstance(given, Sampling):
+            given = given.model_dump(exclude_unset=True)
+        if isinstance(given, dict):
+            data = {**data, "sampling": {**settings.get("sampling", {}), **given}}
+        return {**settings, **data}
 
     @field_validator("cassette", mode="before")
     @classmethod

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentworld_envs.backends.world_model.codec import HEADER, defuse, render_action_turn
+from agentworld_envs.backends.world_model.codec import HEADER, defuse, render_action_turn, render_compact
 from agentworld_envs.backends.world_model.engines.base import Message
 from agentworld_envs.backends.world_model.prompts import DROPPED_ACTIONS, DROPPED_OBSERVATIONS, INSTRUCTION
 from agentworld_envs.backends.world_model.session import WorldModelSession
@@ -14,6 +14,9 @@ from agentworld_envs.interface import Action, ContextOverflow
 
 ContextPolicy = Literal["fail", "drop_oldest"]
 """What happens to an episode that no longer fits."""
+
+Layout = Literal["agentworld", "compact"]
+"""How an episode becomes messages: that of Qwen-AgentWorld, or the tracked state and the action and nothing else."""
 
 CountTokens = Callable[[Sequence[Message]], "int | None"]
 
@@ -40,6 +43,7 @@ def build_prompt(
     *,
     suffix: str,
     state: str = "",
+    layout: Layout = "agentworld",
     budget: int | None,
     policy: ContextPolicy,
     count_tokens: CountTokens,
@@ -52,6 +56,7 @@ def build_prompt(
         session, action: the episode and what is done next in it.
         suffix: appended to the last message.
         state: what is so before the action; only the last message has it.
+        layout: `compact` is one message, without rules, history and suffix.
         budget: tokens that the prompt may have, `None` for no limit of our own.
         policy: `fail` or `drop_oldest`.
         count_tokens: the engine's count; a quarter of the characters is assumed where it has none.
@@ -59,9 +64,14 @@ def build_prompt(
     Raises:
         ContextOverflow: the prompt is over the budget, also after dropping what the policy allows.
     """
-    last = session.action_message(action, _with_instruction(suffix, session.turn_instruction), state)
     turns = len(session.history)
-    prompt = Prompt(_messages(session, last, 0))
+    if layout == "compact":
+        last = Message("user", render_compact(state, session.domain.wire(session.task, action)))
+        prompt = Prompt((last,))
+        policy = "fail"
+    else:
+        last = session.action_message(action, _with_instruction(suffix, session.turn_instruction), state)
+        prompt = Prompt(_messages(session, last, 0))
     if budget is None or _fits(prompt.messages, budget, count_tokens):
         return prompt
     if policy == "drop_oldest" and turns:

@@ -34,12 +34,15 @@ class WorldModelSession(Session):
         """The action whose observation is being predicted, `None` between steps."""
         self.tracker: Tracker | None = None
         """`None` when the session could not be opened."""
+        self.beginning: Tracker | None = None
+        """The tracker as it was before the first action. Do not change."""
         self.closed = False
         self.instruction, self.turn_instruction = "", ""
         self._blocks: Callable[[str], bool] | None = None
         try:
             self.spec = domain.simulation(task)
             self.tracker = domain.tracker(task)
+            self.beginning = self.tracker.fork()
             self.observation = self.spec.first_observation
         except Exception as error:  # noqa: BLE001 - a task that cannot be briefed is the failure of its own slot
             self.failure = classify(error)
@@ -114,5 +117,6 @@ class WorldModelSession(Session):
         twin.spec, twin.history, twin.pending = self.spec, list(self.history), None
         twin.closed = False
         twin.instruction, twin.turn_instruction, twin._blocks = self.instruction, "", None
+        twin.beginning = self.beginning
         twin.tracker = None if self.tracker is None else self.tracker.fork()
         return twin

@@ -15,9 +15,9 @@ from agentworld_envs.domains.text_world.games import games_at, official_games
 from agentworld_envs.domains.text_world.generate import KINDS, SPLITS
 from agentworld_envs.domains.text_world.goal import compile_goal
 from agentworld_envs.domains.text_world.household import Household
+from agentworld_envs.domains.text_world.memory import HouseTracker
 from agentworld_envs.domains.text_world.simulation import brief
 from agentworld_envs.domains.text_world.tasks import GeneratedTasks
-from agentworld_envs.domains.text_world.tracker import Belief
 from agentworld_envs.domains.text_world.wording import NOTHING
 from agentworld_envs.domains.text_world.world import HouseWorld, command_of
 from agentworld_envs.interface import (
@@ -65,6 +65,7 @@ class TextWorld(Domain):
     name = "text_world"
     default_tool = "command"
     task_sets = (*SPLITS, "alfworld")
+    default_model = "bundled:text_world"
 
     def tasks(self, name: str | None = None) -> TaskSource:
         """A task source.
@@ -119,14 +120,14 @@ class TextWorld(Domain):
     def simulation(self, task: Task) -> SimulationSpec:
         return brief(Household(task.initial_state), task.instruction)
 
-    def tracker(self, task: Task) -> Belief:
+    def tracker(self, task: Task) -> HouseTracker:
         home = Household(task.initial_state)
         if compile_goal(_goal(task), home).negates:
             raise TaskError(
                 f"The goal of task {task.id!r} asks for something to be absent. A simulated episode cannot show that: "
                 "play it with backend='real'."
             )
-        return Belief(home)
+        return HouseTracker(home)
 
     def verify(self, task: Task, evidence: Evidence) -> Verdict:
         """1.0 once the goal formula holds, else 0.0; ALFWorld gives no partial credit."""

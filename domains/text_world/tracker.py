@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Self
 
 from agentworld_envs.domains.text_world.evidence import Facts
 from agentworld_envs.domains.text_world.household import Household, Op
@@ -12,10 +13,11 @@ from agentworld_envs.domains.text_world.world import command_of
 from agentworld_envs.interface import Action, Tracker
 
 _NAME = r"[a-z]+ [0-9]{1,4}"
-_LIST = re.compile(
+LIST = re.compile(
     rf"(?:On the (?P<on>{_NAME}), you see|The (?P<open>{_NAME}) is open\. In it, you see) (?P<items>[^.]{{1,2000}})\."
     rf"|The (?P<shut>{_NAME}) is closed\."
 )
+"""What a look at a receptacle shows."""
 _ITEM = re.compile(rf"a ({_NAME})")
 _UNSEEN = re.compile(
     rf"take (?P<taken>{_NAME}) from (?P<source>{_NAME})|use (?P<used>{_NAME})|slice (?P<cut>{_NAME}) with {_NAME}"
@@ -23,7 +25,7 @@ _UNSEEN = re.compile(
 _MOST_INVENTED = 64
 
 
-def _items(text: str) -> list[str] | None:
+def listed_names(text: str) -> list[str] | None:
     """Names in a list like `a mug 1, and a pen 2`; `None` when it is not such a list."""
     if text == "nothing":
         return []
@@ -80,8 +82,8 @@ class Belief(Tracker):
             proven.inside[r] = tuple(item for item in proven.inside[r] if item != o)
         return Facts(proven)
 
-    def fork(self) -> Belief:
-        twin = Belief.__new__(Belief)
+    def fork(self) -> Self:
+        twin = type(self).__new__(type(self))
         twin._home, twin._state = self._home, self._state.fork()
         twin._known, twin._handled, twin._claimed = self._known, self._handled, self._claimed
         return twin
@@ -92,7 +94,7 @@ class Belief(Tracker):
     def _read(self, text: str, r: int) -> None:
         """Take over a list of contents of receptacle `r`, if it is one."""
         state, home = self._state, self._state.home
-        match = _LIST.fullmatch(text)
+        match = LIST.fullmatch(text)
         openable = bool(home.openable >> r & 1)
         if match is None or (match["on"] or match["open"] or match["shut"]) != home.receptacles[r]:
             return
@@ -102,7 +104,7 @@ class Belief(Tracker):
             state.opened &= ~(1 << r)
             state.menu = None
             return
-        names = _items(match["items"])
+        names = listed_names(match["items"])
         if names is None:
             return
         if openable:

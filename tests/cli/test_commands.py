@@ -50,7 +50,7 @@ def test_help(command: list[str]) -> None:
         (["rollout", "TextWrld"], "Unknown environment id 'TextWrld'. Did you mean 'TextWorld-v0'"),
         (["play", "TextWrld"], "Unknown environment id"),
         (["rollout", "TextWorld", "--backend", "rael"], "Unknown backend 'rael'. Did you mean 'real'"),
-        (["rollout", "TextWorld", "--backend", "world_model"], "needs a model"),
+        (["rollout", "Terminal", "--backend", "world_model"], "needs a model"),
         (["rollout", "TextWorld", "-b", "world_model", "--model", "opnai:x"], "Did you mean 'openai'?"),
         (["rollout", "TextWorld", "-b", "world_model", "--model", "scripted:orcle"], "Did you mean 'oracle'?"),
         (["rollout", "TextWorld", "-b", "world_model", "--model", "scripted:x", "--prefill"], "Unknown script"),

@@ -67,5 +67,5 @@ def test_no_network_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return subprocess.CompletedProcess(command, 1, "", "ERROR: no route\n")
 
     monkeypatch.setattr(demo_model.subprocess, "run", offline)
-    assert demo.main(["--out", str(tmp_path)]) == 2
+    assert demo.main(["--llm", "--out", str(tmp_path)]) == 2
     assert "ERROR: no route. Put a folder with the .gguf file" in capsys.readouterr().err

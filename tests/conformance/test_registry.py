@@ -11,6 +11,7 @@ import gymnasium as gym
 import pytest
 
 from agentworld_envs import ENV_IDS, AgentWorldEnv
+from agentworld_envs.domains import load_domain
 from agentworld_envs.testing import CHECKS, ID_CHECKS, CounterDomain, EnvFactory
 from agentworld_envs.testing.play import play
 
@@ -116,3 +117,17 @@ def test_a_perfect_simulator_is_as_good_as_reality(env_id: str, reward: str) -> 
             assert actual[-1]["success"]
             assert actual[-1]["score"] == 1.0
             assert actual[-1]["source"] == "world_model"
+
+
+@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_default_model_of_a_domain(check: Callable[[EnvFactory], None], env_id: str) -> None:
+    if load_domain(ENV_IDS[env_id]).default_model is None:
+        pytest.skip("this domain has none")
+
+    def make(**more: object) -> AgentWorldEnv:
+        env = gym.make(env_id, disable_env_checker=True, **{"backend": "world_model", **more}).unwrapped
+        assert isinstance(env, AgentWorldEnv)
+        return env
+
+    check(make)

@@ -229,7 +229,7 @@ def test_describe_is_plain() -> None:
     [
         ({}, "'model' is missing"),
         ({"model": "vlm:x"}, "openai:URL#MODEL"),
-        ({"model": "bundled:x"}, "Unknown engine 'bundled'"),
+        ({"model": "bundled:x"}, "Unknown bundled model or folder 'x'"),
         ({"model": "opnai:x"}, "'openai'"),
         ({"model": "scripted:oracel"}, "'oracle'"),
         ({"model": "scripted:"}, "scripted:NAME"),

@@ -26,9 +26,11 @@ __all__ = [
     "Sampling",
     "ScriptedEngine",
     "build_engine",
+    "recommended_settings",
 ]
 
 FORMS: dict[str, str] = {
+    "bundled": "bundled:NAME_OR_PATH, e.g. bundled:text_world",
     "openai": "openai:URL#MODEL, e.g. openai:http://127.0.0.1:8000/v1#Qwen/Qwen-AgentWorld-35B-A3B",
     "scripted": "scripted:NAME, e.g. scripted:oracle",
     "transformers": "transformers:HUB_ID_OR_PATH, e.g. transformers:HuggingFaceTB/SmolLM2-135M-Instruct",
@@ -41,9 +43,11 @@ def build_engine(model: str, revision: str = "", options: Mapping[str, Any] | No
     """The engine that a model string names. Nothing is loaded or contacted yet.
 
     Args:
-        model: `openai:URL#MODEL`, `transformers:HUB_ID_OR_PATH`, `vllm:HUB_ID_OR_PATH` or `scripted:NAME`.
+        model: `bundled:NAME_OR_PATH`, `openai:URL#MODEL`, `transformers:HUB_ID_OR_PATH`, `vllm:HUB_ID_OR_PATH` or
+            `scripted:NAME`.
         revision: which weights, where the name does not say it; a commit or branch for a hub id.
-        options: the engine's own options, fields of `OpenAIOptions`, `TransformersOptions` or `VLLMOptions`.
+        options: the engine's own options, fields of `BundledOptions`, `OpenAIOptions`, `TransformersOptions` or
+            `VLLMOptions`.
 
     Raises:
         ConfigError: unknown scheme, malformed string or unknown option.
@@ -56,6 +60,25 @@ def build_engine(model: str, revision: str = "", options: Mapping[str, Any] | No
     if scheme not in FORMS:
         raise ConfigError(f"{unknown_name('engine', scheme, FORMS)} Expected one of {'; '.join(FORMS.values())}.")
     return _BUILDERS[scheme](rest, revision, options or {})
+
+
+def recommended_settings(model: str) -> dict[str, Any]:
+    """Fields of `WorldModelConfig` that a model wants where the user says nothing; none for most. A fresh dictionary.
+
+    Args:
+        model: a model string; one that cannot be is no error here.
+    """
+    if model.strip().partition(":")[0] != "bundled":
+        return {}
+    from agentworld_envs.backends.world_model.engines.bundled import RECOMMENDED
+
+    return dict(RECOMMENDED)
+
+
+def _bundled(rest: str, revision: str, options: Mapping[str, Any]) -> Engine:
+    from agentworld_envs.backends.world_model.engines.bundled import BundledEngine
+
+    return BundledEngine.parse(rest, revision, options)
 
 
 def _openai(rest: str, revision: str, options: Mapping[str, Any]) -> Engine:
@@ -83,6 +106,7 @@ def _scripted(rest: str, revision: str, options: Mapping[str, Any]) -> Engine:
 
 
 _BUILDERS: dict[str, Callable[[str, str, Mapping[str, Any]], Engine]] = {
+    "bundled": _bundled,
     "openai": _openai,
     "scripted": _scripted,
     "transformers": _transformers,

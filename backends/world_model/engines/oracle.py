@@ -41,15 +41,10 @@ class Oracle:
         if run is not None and (run.session is not session or run.done != actions[: len(run.done)]):
             run.world.close()
             run = None
-        if run is None:
-            world = session.domain.world(session.task)
-            done, observation = [], None
-        else:
-            _, world, done, observation = run
+        world = session.domain.world(session.task) if run is None else run.world
         try:
-            if observation is None:
-                observation = world.reset()
-            for action in actions[len(done) :]:
+            observation = world.reset() if run is None else run.observation
+            for action in actions[0 if run is None else len(run.done) :]:
                 observation = world.act(action)
         except BaseException:
             world.close()
