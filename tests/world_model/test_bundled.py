@@ -27,6 +27,7 @@ from agentworld_envs.interface import ConfigError
 from agentworld_envs.testing import CounterDomain
 from agentworld_envs.training.scoring import held_out
 from agentworld_envs.training.text_world_examples import examples
+from agentworld_envs.training.text_world_tokens import BETWEEN
 from agentworld_envs.training.text_world_tokens import tokenizer_json
 
 ENV_ID = "AgentWorld/TextWorld-v0"
@@ -71,7 +72,7 @@ def test_every_text_of_the_game_survives_its_tokens() -> None:
             texts += [command, world.act(call(command)), recall(Household(task.initial_state).start(), command, 4000)]
     for text in texts:
         numbers = tokens.encode(text)
-        assert tokens.decode(numbers) == text
+        assert tokens.decode(numbers) == text.replace(BETWEEN, "")
         assert unknown not in numbers
 
 
@@ -131,7 +132,7 @@ def test_it_is_the_default_of_its_domain_and_the_expert_wins_in_it() -> None:
                 if terminated or truncated:
                     break
             wins += info["success"] is True
-    assert wins >= 2
+    assert wins == 6
 
 
 def test_other_domains_ask_for_a_model() -> None:
@@ -186,5 +187,5 @@ def test_it_needs_nothing_but_the_core() -> None:
     assert done.stdout.startswith("You are")
 
 
-FLOOR = 0.8
+FLOOR = 0.99
 """Share of exactly right answers that is asked for in so small a sample; `benchmarks/bundled.py` measures it well."""
