@@ -27,8 +27,7 @@ from agentworld_envs.interface import ConfigError
 from agentworld_envs.testing import CounterDomain
 from agentworld_envs.training.scoring import held_out
 from agentworld_envs.training.text_world_examples import examples
-from agentworld_envs.training.text_world_tokens import BETWEEN
-from agentworld_envs.training.text_world_tokens import tokenizer_json
+from agentworld_envs.training.text_world_tokens import BETWEEN, tokenizer_json
 
 ENV_ID = "AgentWorld/TextWorld-v0"
 MODEL = FOLDER / "text_world"
