@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -37,9 +38,16 @@ def show_error(error: Exception) -> None:
     say(stderr(), f"Error: {error}", style="red")
 
 
-def plain_table(*columns: str) -> Table:
+class PlainTable(Table):
+    """A table whose strings are shown as they are: names of models and domains are no markup."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        super().add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
+def plain_table(*columns: str) -> PlainTable:
     """A table that stays readable in a narrow terminal and in a log."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = PlainTable(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(visible(column)), overflow="fold")
     return table

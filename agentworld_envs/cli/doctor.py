@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from rich.text import Text
 
 from agentworld_envs import __version__
 from agentworld_envs.backends import BACKENDS
@@ -18,7 +19,7 @@ from agentworld_envs.backends.sandbox import SharedMachines, sandbox_config
 from agentworld_envs.backends.sandbox.machines import PREFERENCE, probe
 from agentworld_envs.backends.sandbox.proofs import Proof, prove
 from agentworld_envs.backends.world_model.engines import FORMS, build_engine
-from agentworld_envs.cli.console import plain_table, say, stdout, visible
+from agentworld_envs.cli.console import plain_table, say, stdout
 from agentworld_envs.cli.probes import extras, reach, torch_devices
 from agentworld_envs.domains import DOMAINS, load_domain
 
@@ -50,7 +51,7 @@ def doctor(
     table.columns[0].no_wrap = table.columns[1].no_wrap = True
     for finding in findings:
         style = STYLES[finding.status]
-        table.add_row(finding.what, f"[{style}]{finding.status}[/{style}]", _escaped(finding.detail))
+        table.add_row(finding.what, Text(finding.status, style=style), finding.detail)
     console.print(table)
     problems = [finding for finding in findings if finding.status == "problem"]
     if problems:
@@ -191,9 +192,3 @@ def _model(model: str) -> list[Finding]:
         return [Finding(name, "ok", "can be loaded; nothing was loaded now")]
     problem, detail = reach(model)
     return [Finding(name, "problem" if problem else "ok", detail)]
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(visible(text))

@@ -18,6 +18,7 @@ from agentworld_envs.cli import options
 from agentworld_envs.cli.console import say, stderr, stdout
 from agentworld_envs.cli.fidelity_report import print_fidelity
 from agentworld_envs.cli.rollout import AGENT, make_agent
+from agentworld_envs.domains import load_domain
 from agentworld_envs.evaluation.drift_plot import draw_drift
 from agentworld_envs.evaluation.fidelity import MODES, Fidelity
 from agentworld_envs.evaluation.fidelity import Progress as Callback
@@ -30,13 +31,14 @@ SIMULATOR = "World model"
 def fidelity(
     env_id: options.EnvId,
     model: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--model",
             "-m",
-            help="openai:URL#MODEL, transformers:PATH or scripted:NAME; may be given more than once, to compare.",
+            help="bundled:NAME, openai:URL#MODEL, vllm:PATH, transformers:PATH or scripted:NAME; may be given more "
+            "than once, to compare. Default: the domain's own, if any.",
         ),
-    ],
+    ] = None,
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Of each model in each mode.")] = 20,
     mode: Annotated[str, typer.Option(help="teacher_forced, free_running or both.")] = "both",
     agent: Annotated[str, typer.Option(help="expert, random or llm.", rich_help_panel=AGENT)] = "expert",
@@ -78,11 +80,9 @@ def fidelity(
     domain = options.domain_of(env_id)
     sampling = {"max_tokens": max_tokens, "temperature": temperature, "stop": tuple(stop) if stop else None}
     sampling = {name: value for name, value in sampling.items() if value is not None}
+    settings = options.simulator_settings(sampling, prefill=prefill, tracked_state=tracked_state)
     configs: list[str | WorldModelConfig] = [
-        WorldModelConfig.of(
-            model=name, cassette=cassette, sampling=sampling, prefill=prefill, tracked_state=tracked_state
-        )
-        for name in model
+        WorldModelConfig.of(model=name, cassette=cassette, **settings) for name in model or _own_model(domain)
     ]
     modes = _modes(mode)
     player = make_agent(agent, agent_model, agent_max_tokens, agent_temperature, seed)
@@ -109,6 +109,9 @@ def fidelity(
                 measurement.run()
             except KeyboardInterrupt:
                 interrupted = True
+            except BaseException:
+                _write(stdout(), measurement.report(), out)  # what was measured until then may have taken hours
+                raise
     finally:
         player.close()
     report = measurement.report()
@@ -120,6 +123,13 @@ def fidelity(
     if not any(played.answered for one in report.models for played in one.modes.values()):
         say(console, "No step could be scored: see the failures above.", style="bold red")
         raise typer.Exit(1)
+
+
+def _own_model(domain: str) -> list[str]:
+    own = load_domain(domain).default_model
+    if own is None:
+        raise ConfigError(f"The domain {domain!r} has no model of its own: name one with --model.")
+    return [own]
 
 
 def _modes(text: str) -> list[Mode]:
@@ -167,7 +177,7 @@ def _progress(runs: int, episodes: int) -> Iterator[Callback]:
 
         yield plain
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("episodes", total=runs * episodes)
 

@@ -53,7 +53,7 @@ def _mode_table(console: Console, title: str, played: Mapping[str, ModeReport]) 
     row("not scored", _left_out)
     for name, label in SCORES.items():
         row(label, lambda c, name=name: _estimate(c.scores.get(name)))  # type: ignore[misc]
-    row("exact, failed as 0", lambda c: _estimate(c.with_failures["exact"]) if c.failed else "")
+    row("exact, failed as 0", lambda c: _estimate(c.with_failures["exact"]))
     row("contradicts its past", lambda c: _estimate(c.contradicting))
     row("tag found, closed", lambda c: f"{_percent(c.format['tag_found'])}, {_percent(c.format['tag_closed'])}")
     row("empty, cut at length", lambda c: f"{_percent(c.format['empty'])}, {_percent(c.format['cut'])}")

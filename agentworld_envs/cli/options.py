@@ -90,6 +90,12 @@ def domain_of(env_id: str) -> str:
     return ENV_IDS[resolve_id(env_id)]
 
 
+def simulator_settings(sampling: dict[str, Any], **switches: bool) -> dict[str, Any]:
+    """Fields of `WorldModelConfig` that were asked for; the others are left to what a model recommends."""
+    settings: dict[str, Any] = {name: True for name, on in switches.items() if on}
+    return {**settings, "sampling": sampling} if sampling else settings
+
+
 def backend_arguments(
     backend: str,
     *,
@@ -109,13 +115,17 @@ def backend_arguments(
     sampling = {"max_tokens": max_tokens, "temperature": temperature, "stop": tuple(stop) if stop else None}
     sampling = {name: value for name, value in sampling.items() if value is not None}
     name, _, shown = backend.partition(":")
+    if name not in ("shadow", "world_model") and model is not None:
+        raise ConfigError(
+            f"--model is for simulated worlds, and the backend is {backend!r}: add --backend world_model or shadow."
+        )
     if name in ("shadow", "world_model") and model is None:
         model = load_domain(domain).default_model
     if name not in ("shadow", "world_model") or model is None or not (sampling or prefill):
         return {"backend": backend, "model": model, "cassette": cassette}
     from agentworld_envs.backends.world_model import WorldModelConfig
 
-    config = WorldModelConfig.of(model=model, cassette=cassette, sampling=sampling, prefill=prefill)
+    config = WorldModelConfig.of(model=model, cassette=cassette, **simulator_settings(sampling, prefill=prefill))
     if name == "shadow":
         from agentworld_envs.backends.shadow import ShadowConfig
 

@@ -18,7 +18,7 @@ FAILED = "error: could not be read"
 MOST_PER_PAGE = 10
 _SHORTEST = 8
 """An answer with fewer visible characters is not cut."""
-_ITEM = r"an? [\w'-]+(?: [\w'-]+)*"
+_ITEM = r"\ban? [\w'-]{1,40}(?: [\w'-]{1,40}){0,5}"
 _ENUMERATION = re.compile(rf"{_ITEM}(?:, {_ITEM})*,? and {_ITEM}")
 _SEPARATOR = re.compile(r", and | and |, ")
 

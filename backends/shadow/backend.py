@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -58,6 +59,7 @@ class ShadowBackend(Backend):
         self.forced = forced
         self.scorer = scorer
         self._threads: ThreadPoolExecutor | None = None
+        self._pid = 0
 
     def open(self, domain: Domain, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Session]:
         """Start both sides of every task. A session fails only if its shown side does."""
@@ -81,8 +83,8 @@ class ShadowBackend(Backend):
         return [pair.finish(self.scorer) for pair in pairs]
 
     def _thread(self, function: Callable[[], None]) -> Future[None]:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS, "shadow-real")
+        if self._threads is None or self._pid != os.getpid():  # a forked child has none of its parent's threads
+            self._threads, self._pid = ThreadPoolExecutor(THREADS, "shadow-real"), os.getpid()
         return self._threads.submit(function)
 
     def _take(self, side: Side, pairs: Sequence[Pair]) -> None:
@@ -114,7 +116,11 @@ class ShadowBackend(Backend):
         """
         ours = _ours(session)
         if ours.shown == "real":
-            simulated = _simulated(self.simulator.fork(ours.simulated))
+            try:
+                simulated = _simulated(self.simulator.fork(ours.simulated))
+            except Exception as error:  # noqa: BLE001 - see above
+                simulated = WorldModelSession(ours.domain, ours.task, ours.seed)
+                simulated.failure = classify(error)
             return ours.fork_onto(self.real.fork(ours.sides["real"]), simulated)
         simulated = _simulated(self.simulator.fork(ours.simulated))
         try:
@@ -131,7 +137,7 @@ class ShadowBackend(Backend):
     def release(self) -> None:
         """End this backend's own threads, and leave the two backends below to their owner. Idempotent."""
         threads, self._threads = self._threads, None
-        if threads is not None:
+        if threads is not None and self._pid == os.getpid():
             threads.shutdown()
 
     def shutdown(self) -> None:

@@ -25,10 +25,10 @@ class Half:
     """After this step; `None` when there is none to be had. With teacher forcing the simulated side's verdict is that
     on the real observations, as its tracker reads them."""
 
-    def to_json(self, *, with_observation: bool) -> dict[str, Any]:
-        """Plain values. `with_observation`: the shown side's is in the recording already."""
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
         return {
-            **({"observation": self.observation} if with_observation else {}),
+            "observation": self.observation,
             "terminated": self.terminated,
             "failure": None if self.failure is None else self.failure._asdict(),
             "verdict": None if self.verdict is None else asdict(self.verdict),
@@ -66,14 +66,17 @@ class StepRecord:
         return all(half is not None and half.failure is None for half in halves)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for a recording, without what its line has anyway (action, shown observation, flags)."""
+        """Plain values for a recording, without what its line has anyway (action, flags).
+
+        The shown observation is among them: what the agent read may have been cut or altered since.
+        """
         real, simulated = self.real, self.simulated
         return {
             "shown": self.shown,
             "forced": self.forced,
             "beyond": self.beyond,
-            "real": None if real is None else real.to_json(with_observation=self.shown != "real"),
-            "simulated": None if simulated is None else simulated.to_json(with_observation=self.shown == "real"),
+            "real": None if real is None else real.to_json(),
+            "simulated": None if simulated is None else simulated.to_json(),
             "scores": dict(self.scores),
             "scoring_failure": None if self.scoring_failure is None else self.scoring_failure._asdict(),
         }

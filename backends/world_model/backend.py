@@ -36,7 +36,6 @@ class WorldModelBackend(Backend):
 
     name = "world_model"
     source = "world_model"
-    takes_instructions = True
 
     def __init__(self, engine: Engine, config: WorldModelConfig) -> None:
         """Args: engine: answers; closed by `shutdown`. config: everything but the engine is taken from it."""
@@ -48,6 +47,11 @@ class WorldModelBackend(Backend):
         self._sampling = sampling
         self._suffix = SUFFIX if config.suffix and config.layout == "agentworld" else ""
         self._budget = None if config.context_tokens is None else config.context_tokens - sampling.max_tokens
+
+    @property
+    def takes_instructions(self) -> bool:  # type: ignore[override]
+        """The compact layout has no place for them."""
+        return self.config.layout == "agentworld"
 
     def open(self, domain: Domain, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Session]:
         """Start one session per task. Asks no model: the first observation is the domain's own."""
@@ -85,6 +89,8 @@ class WorldModelBackend(Backend):
             if slot.transition is not None:
                 return
             slot.prompt = self.prompt(session, slot.action)
+            if self._sampling.prefill:
+                slot.set_frame()
         except Exception as error:  # noqa: BLE001 - an episode that cannot be put into words is its own slot's failure
             slot.fail(classify(error))
         else:
@@ -137,6 +143,7 @@ class WorldModelBackend(Backend):
     def close(self, sessions: Sequence[Session]) -> None:
         for session in sessions:
             _ours(session).closed = True
+        self.engine.forget(sessions)
 
     def shutdown(self) -> None:
         self.engine.close()

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from agentworld_envs.backends.world_model.cassette_store import CassetteStore
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message, Sampling
 from agentworld_envs.backends.world_model.engines.keys import messages_key, request_key
-from agentworld_envs.interface import CassetteMiss, ConfigError, Failure, ProviderError, Usage, classify
+from agentworld_envs.interface import CassetteMiss, ConfigError, Failure, ProviderError, Session, Usage, classify
 
 MAX_TOKENS: Final = 2**53
 """A count above this is nonsense from a server."""
@@ -155,6 +155,9 @@ class CassetteEngine(Engine):
 
     def check_sampling(self, sampling: Sampling) -> None:
         self.engine.check_sampling(sampling)
+
+    def forget(self, sessions: Sequence[Session]) -> None:
+        self.engine.forget(sessions)
 
     def close(self) -> None:
         self.engine.close()

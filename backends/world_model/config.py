@@ -70,6 +70,8 @@ class WorldModelConfig(BaseModel):
             given = given.model_dump(exclude_unset=True)
         if isinstance(given, dict):
             data = {**data, "sampling": {**settings.get("sampling", {}), **given}}
+        if data.get("retry_contradictions"):
+            settings.pop("max_retries", None)
         return {**settings, **data}
 
     @field_validator("cassette", mode="before")
@@ -79,6 +81,10 @@ class WorldModelConfig(BaseModel):
 
     @model_validator(mode="after")
     def _context_is_possible(self) -> Self:
+        if self.retry_contradictions and self.max_retries == 0:
+            raise ValueError("retry_contradictions=True needs max_retries of at least 1, got 0")
+        if self.layout == "compact" and self.context_policy == "drop_oldest":
+            raise ValueError("context_policy='drop_oldest' is not for layout='compact', whose prompts have no history")
         if self.context_policy == "drop_oldest" and self.context_tokens is None:
             raise ValueError("context_policy='drop_oldest' needs context_tokens, the length of the model's context")
         if self.context_tokens is not None and self.context_tokens <= self.sampling.max_tokens:

@@ -28,14 +28,17 @@ class Slot:
         self._prediction: Prediction | None = None
         self._frame: Frame | None = None
         self._contradictions: tuple[str, ...] = ()
-        self._contradicted: str | None = None
+        self._contradicted: tuple[str, Prediction, str] | None = None
+
+    def set_frame(self) -> None:
+        """Ask the domain what is certain around the answer, for a model whose turn is begun for it."""
+        told = bool(self.session.turn_instruction)  # then nothing is
+        if self.session.tracker is not None and not told:
+            self._frame = self.session.tracker.frame(self.action)
 
     def request(self, sampling: Sampling, prompt_version: str, attempt: int, deadline_s: float) -> GenerationRequest:
         """What to ask at this attempt (0-based); only the seed differs between attempts."""
         assert self.prompt is not None, "the slot's prompt has to be built before it asks"
-        told = bool(self.session.turn_instruction)  # then nothing is certain around the answer
-        if sampling.prefill and self.session.tracker is not None and not told:
-            self._frame = self.session.tracker.frame(self.action)
         if self._frame is not None:
             framed = {"prefill": sampling.prefill + self._frame.lead, "stop": (*sampling.stop, self._frame.stop)}
             sampling = sampling.model_copy(update=framed)
@@ -78,7 +81,7 @@ class Slot:
                 self._check(text)
                 told = bool(self.session.turn_instruction)  # then what is not so may be what was asked for
                 if self._contradictions and retry_contradiction and not told and self._contradicted is None:
-                    self._contradicted = text
+                    self._contradicted = (text, self._prediction, completion.finish_reason)
                 else:
                     self._succeed(text)
         except Exception as error:  # noqa: BLE001 - the domain's tracker failed on this episode, not on the others
@@ -115,9 +118,10 @@ class Slot:
     def give_up(self) -> None:
         """End this slot because its tries or its time are spent."""
         if self._contradicted is not None:  # the other tries gave no prediction at all
+            text, self._prediction, self._finish_reason = self._contradicted
             try:
-                self._check(self._contradicted)
-                self._succeed(self._contradicted)
+                self._check(text)
+                self._succeed(text)
             except Exception as stumble:  # noqa: BLE001 - as in `take`
                 self.fail(classify(stumble))
             return

@@ -61,7 +61,7 @@ class Memory:
             self.before = before
             self.since = f"in or after turn {self._turn}"
         for path in [path for path in self.shown if posixpath.basename(path) in command]:
-            if ">" in command or not command.startswith("cat "):  # it may have been changed
+            if ">" in command or "|" in command or not command.startswith("cat "):  # it may have been changed
                 del self.shown[path]
         with contextlib.suppress(Unfollowed):
             self._look(before or belief, command, screen)

@@ -231,6 +231,8 @@ def printed(stages: list[list[Word]], document: bytes | None) -> bytes | None:
 
 
 def _formatted(texts: list[str]) -> bytes | None:
+    if not texts:
+        return None
     if texts[0] == "%s\\n" and len(texts) > 1:
         return "".join(text + "\n" for text in texts[1:]).encode()
     if len(texts) != 1 or "%" in texts[0]:

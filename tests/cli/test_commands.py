@@ -208,3 +208,21 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(tmp_path: Path)
     output = run("replay", path, "--show").output
     assert "\x1b" not in output
     assert "\\x1b[2JYou [red]arrive at" in output
+
+
+def test_settings_that_are_not_said_are_those_of_the_model(tmp_path: Path) -> None:
+    simulated = ("--backend", "world_model", "--episodes", 2, "--num-envs", 2)
+    assert run("rollout", "TextWorld", *simulated, "--max-tokens", 200).exit_code == 0
+    assert run("rollout", "TextWorld", *simulated, "--temperature", 0).exit_code == 0
+    result = run("fidelity", "TextWorld", "-n", 2, "--mode", "teacher_forced", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert "1.000" in result.output
+
+
+def test_a_model_without_a_simulated_world_is_an_error() -> None:
+    assert "--model is for simulated worlds" in error_of("rollout", "TextWorld", "--model", "scripted:nothing")
+
+
+def test_a_model_that_cannot_be_told_is_not_blamed() -> None:
+    arguments = ("control", "TextWorld", "-b", "world_model", "--levels", "E1", "--inject", "instruction")
+    assert "needs a simulator that can be told" in error_of(*arguments)

@@ -114,7 +114,7 @@ def test_an_interrupt_prints_what_is_done(tmp_path: Path, monkeypatch: pytest.Mo
         (["TextWorld", "-m", "scripted:oracle", "--agent", "exprt"], "Did you mean 'expert'"),
         (["TextWorld", "-m", "scripted:oracle", "--agent", "llm"], "--agent-model"),
         (["TextWorld", "-m", "scripted:oracle", "--out", "/dev/null/x"], "Cannot write to /dev/null/x"),
-        (["TextWorld"], "Missing option '--model'"),
+        (["Terminal"], "has no model of its own"),
     ],
 )
 def test_wrong_use_says_what_is_right(arguments: list[str], message: str) -> None:

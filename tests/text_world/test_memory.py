@@ -62,7 +62,7 @@ def test_the_limit_holds_and_cuts_whole_facts() -> None:
             text = recall(state, command, limit)
             assert len(text) <= limit
             assert whole.startswith(text)
-            assert text == whole or whole[len(text) : len(text) + 1] in (",", "\n", "") or text == ""
+            assert text == whole or whole[len(text) : len(text) + 1] in (";", "\n", "") or text == ""
 
 
 def test_unknown_names_are_said_not_to_exist() -> None:

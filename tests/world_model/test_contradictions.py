@@ -15,7 +15,7 @@ from agentworld_envs.backends.world_model import (
     WorldModelConfig,
 )
 from agentworld_envs.backends.world_model.codec import wrap
-from agentworld_envs.interface import Action, Failure, Task, Tracker, Transition
+from agentworld_envs.interface import Action, ConfigError, Failure, Task, Tracker, Transition
 
 GOOD, BAD, WORSE = "The counter shows 1.", "The counter shows 7.", "The counter shows 8."
 DOWN = Failure("provider", "the server is down", True)
@@ -113,11 +113,34 @@ def test_a_malformed_answer_in_between_is_no_second_answer() -> None:
     assert transition.flags["retries"] == 2
 
 
-def test_without_tries_left_it_is_not_asked_again() -> None:
-    script = Script(BAD)
-    transition = step(script, max_retries=0)
+def test_asking_again_needs_a_retry() -> None:
+    with pytest.raises(ConfigError, match="needs max_retries of at least 1"):
+        step(Script(BAD), max_retries=0)
+    bundled = WorldModelConfig.of(model="bundled:text_world", retry_contradictions=True)
+    assert bundled.max_retries > 0
+
+
+def test_the_answer_that_is_kept_keeps_its_flags() -> None:
+    cut = Completion("no tag", finish_reason="length")
+    transition = step(Script(BAD, cut, cut))
     assert transition.observation == BAD
-    assert len(script.requests) == 1
+    flags = {name: transition.flags[name] for name in ("tag_found", "tag_closed", "finish_reason", "retries")}
+    assert flags == {"tag_found": True, "tag_closed": True, "finish_reason": "stop", "retries": 2}
+
+
+def test_a_frame_that_stumbles_is_the_failure_of_its_own_slot() -> None:
+    class Framed(WatchedDomain):
+        def tracker(self, task: Task) -> Tracker:
+            tracker = Watching(task)
+            if task.initial_state.get("unframed"):
+                tracker.frame = lambda action: 1 / 0  # type: ignore[method-assign, return-value]
+            return tracker
+
+    b = backend(Script(GOOD), prefill=True)
+    tasks = [make_task(9), make_task(9).model_copy(update={"initial_state": {"unframed": True}})]
+    one, other = b.step(b.open(Framed(), tasks, [0, 1]), [act("add 1")] * 2)
+    assert one.observation == GOOD
+    assert other.failure is not None
 
 
 def test_a_failure_first_is_a_failure() -> None:

@@ -120,6 +120,9 @@ class Engine(ABC):
         if sampling.adapter:
             raise ConfigError(f"{self.model} has no adapters, got sampling.adapter={sampling.adapter!r}.")
 
+    def forget(self, sessions: Sequence[Session]) -> None:  # noqa: B027 - most engines know of none
+        """Release what is kept for episodes that are over."""
+
     def close(self) -> None:  # noqa: B027 - most engines hold nothing
         """Release connections, threads and weights. Idempotent."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -16,6 +15,7 @@ from agentworld_envs.backends.world_model.engines.bundled_decoding import Row, d
 from agentworld_envs.backends.world_model.engines.bundled_model import NumpyLlama
 from agentworld_envs.backends.world_model.engines.bundled_threads import one_thread
 from agentworld_envs.backends.world_model.engines.bundled_tokenizer import WordTokenizer
+from agentworld_envs.backends.world_model.engines.keys import files_digest
 from agentworld_envs.backends.world_model.validation import config_error
 from agentworld_envs.interface import ConfigError, ContextOverflow, ProviderTimeout, Usage, classify, unknown_name
 
@@ -84,8 +84,8 @@ class BundledEngine(Engine):
         self.options = options or BundledOptions()
         self.folder = _folder(name)
         self.model = f"bundled:{name}"
-        # The name stays while the weights may change with the package.
-        self.revision = hashlib.sha256((self.folder / _WEIGHTS).read_bytes()).hexdigest()[:16]
+        # The name stays while its files may change with the package.
+        self.revision = files_digest(self.folder, ("config.json", "tokenizer.json", _WEIGHTS))
         self._loaded: LoadedModel | None = None
 
     @classmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -52,9 +53,23 @@ def one_thread() -> Iterator[None]:
     if threads is None:
         yield
         return
-    before = threads.get()
-    threads.set(1)
+    _enter(threads, 1)
     try:
         yield
     finally:
-        threads.set(before)
+        _enter(threads, -1)
+
+
+_lock = threading.Lock()
+_inside, _before = 0, 1  # blocks that are open, of all threads; the number from before the first of them
+
+
+def _enter(threads: _Threads, change: int) -> None:
+    global _inside, _before
+    with _lock:
+        if _inside == 0:
+            _before = threads.get()
+            threads.set(1)
+        _inside += change
+        if _inside == 0:
+            threads.set(_before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from agentworld_envs.backends.world_model.engines.base import GenerationRequest, Message, Sampling
@@ -47,6 +48,24 @@ def _sampling(sampling: Sampling) -> dict[str, Any]:
 def messages_key(model: str, revision: str, messages: Sequence[Message]) -> bytes:
     """32 bytes over all that determines the length of a prompt in tokens."""
     return _digest({"model": model, "revision": revision, "messages": _plain(messages)})
+
+
+def files_digest(folder: Path, names: Sequence[str]) -> str:
+    """16 hexadecimal digits over the contents of files, for names behind which contents may change.
+
+    Args:
+        folder: where they are.
+        names: of the files; those that are not there count as such.
+    """
+    found = blake2b(digest_size=8)
+    for name in names:
+        path = folder / name
+        found.update(f"{name}:{path.is_file()}\n".encode())
+        if path.is_file():
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    found.update(block)
+    return found.hexdigest()
 
 
 def attempt_seed(seed: int, turn: int, attempt: int) -> int:

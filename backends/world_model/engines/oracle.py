@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agentworld_envs.interface import Action, World
+from agentworld_envs.interface import Action, Session, World
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from agentworld_envs.backends.world_model.session import WorldModelSession
@@ -39,7 +43,7 @@ class Oracle:
         with self._lock:
             run = self._runs.pop(id(session), None)
         if run is not None and (run.session is not session or run.done != actions[: len(run.done)]):
-            run.world.close()
+            _close(run.world)
             run = None
         world = session.domain.world(session.task) if run is None else run.world
         try:
@@ -47,7 +51,7 @@ class Oracle:
             for action in actions[0 if run is None else len(run.done) :]:
                 observation = world.act(action)
         except BaseException:
-            world.close()
+            _close(world)
             raise
         self._keep(_Run(session, world, actions, observation))
         return observation
@@ -60,11 +64,26 @@ class Oracle:
             worlds = [self._runs.pop(key).world for key in ended]
             self._runs[id(run.session)] = run
         for world in worlds:
-            world.close()
+            _close(world)
+
+    def forget(self, sessions: Sequence[Session]) -> None:
+        """Close the worlds of episodes that are over."""
+        with self._lock:
+            runs = [self._runs.pop(id(session), None) for session in sessions]
+        for run in runs:
+            if run is not None:
+                _close(run.world)
 
     def close(self) -> None:
         """Close all worlds. Idempotent; used again, it begins anew."""
         with self._lock:
             runs, self._runs = self._runs, OrderedDict()
         for run in runs.values():
-            run.world.close()
+            _close(run.world)
+
+
+def _close(world: World) -> None:
+    try:
+        world.close()
+    except Exception:  # an episode that is over must not fail another one
+        logger.exception("A world of the oracle could not be closed.")

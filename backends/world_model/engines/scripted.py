@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agentworld_envs.backends.world_model.codec import wrap
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message
 from agentworld_envs.backends.world_model.engines.oracle import Oracle
-from agentworld_envs.interface import ConfigError, Failure, Usage, classify, unknown_name
+from agentworld_envs.interface import ConfigError, Failure, Session, Usage, classify, unknown_name
 
 if TYPE_CHECKING:
     from agentworld_envs.backends.world_model.session import WorldModelSession
@@ -119,6 +119,9 @@ class OracleEngine(ScriptedEngine):
     def __init__(self) -> None:
         self._oracle = Oracle()
         super().__init__(lambda request: wrap(self._oracle.observe(_session(request))), ORACLE)
+
+    def forget(self, sessions: Sequence[Session]) -> None:
+        self._oracle.forget(sessions)
 
     def close(self) -> None:
         """Close the worlds that it keeps."""

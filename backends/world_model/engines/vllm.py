@@ -8,12 +8,13 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message, Sampling
-from agentworld_envs.backends.world_model.engines.keys import request_key
+from agentworld_envs.backends.world_model.engines.keys import files_digest, request_key
 from agentworld_envs.backends.world_model.engines.vllm_driver import Flight
 from agentworld_envs.backends.world_model.engines.vllm_loading import adapter_rank, check_installed, find_model
 from agentworld_envs.backends.world_model.engines.vllm_model import LoadedVLLM, release, shared_model
@@ -27,6 +28,8 @@ from agentworld_envs.interface import (
     classify,
     unknown_name,
 )
+
+ADAPTER_FILES: Final = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 
 
 @dataclass(slots=True)
@@ -65,8 +68,14 @@ class VLLMEngine(Engine):
         self.path = path
         self.model = f"vllm:{path}"
         changes = self.options.model_dump(
-            mode="json", include={"adapter", "chat_template", "sampling_args"}, exclude_defaults=True
+            mode="json",
+            include={"adapter", "chat_template", "sampling_args", "dtype", "engine_args"},
+            exclude_defaults=True,
         )
+        if self.options.adapters:  # a name stays while what is behind it is trained on
+            changes["adapters"] = {
+                name: files_digest(Path(path), ADAPTER_FILES) for name, path in self.options.adapters.items()
+            }
         extra = json.dumps(changes, sort_keys=True) if changes else ""
         self.revision = f"{revision}+{extra}" if extra else revision
         self._weights = revision
