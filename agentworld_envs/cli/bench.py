@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from agentworld_envs.backends.world_model import Sampling
 from agentworld_envs.cli.console import plain_table, say, stderr, stdout, visible
@@ -25,7 +26,7 @@ from agentworld_envs.evaluation.agentworldbench import (
     read_rows,
     record_rows,
 )
-from agentworld_envs.evaluation.agentworldbench.report import COLUMNS, counts_text, table_rows
+from agentworld_envs.evaluation.agentworldbench.report import COLUMNS, counts_text, pending, table_rows
 from agentworld_envs.interface import ConfigError, unknown_name
 
 StepProgress = Callable[[str, int, int], None]
@@ -77,6 +78,7 @@ def agentworldbench(
     """Predict what real environments answered, let a judge compare, and score.
 
     Without --judge, the scores that need none are computed. Stop it at any time, and give the same command to go on.
+    Exit code 1 when no row has an answer.
     """
     if only is not None and only not in STEPS:
         raise unknown_name("step", only, STEPS)
@@ -107,6 +109,11 @@ def agentworldbench(
         summary = run.score(seed=seed) if "score" in wanted else None
     if summary is not None:
         _print_summary(console, summary, out)
+    for kind, message in run.first_failures().items():
+        say(console, f"First {kind}: {message}", style="yellow")
+    if not run.answered():
+        say(console, "No row has an answer.", style="bold red")
+        raise typer.Exit(1)
 
 
 def export(
@@ -132,6 +139,8 @@ def import_(
     if domain is not None and domain not in DOMAINS:
         raise unknown_name("domain", domain, DOMAINS)
     found = read_rows(data)
+    if out.exists() and any(out.samefile(path) for path in (data, *data.glob("*.jsonl"))):
+        raise ConfigError(f"The recording would replace the rows in {out}: choose another --out.")
     done = record_rows(found.rows, out, None if domain is None else load_domain(domain))
     console = stdout()
     _print_rows(console, found)
@@ -185,14 +194,16 @@ def _print_rows(console: Console, found: RowSet) -> None:
 def _print_summary(console: Console, summary: dict[str, Any], out: Path) -> None:
     table = plain_table(*COLUMNS)
     for row in table_rows(summary, narrow=True):
-        table.add_row(*map(visible, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console.print(table)
     say(console, "dropped: without failures, as published, with 95 % intervals; as_zero: each failure as 0.")
     say(console, f"Answers: {counts_text(summary['answers'])}")
     if "judge" in summary:
         say(console, f"Judgements: {counts_text(summary['judgements'])}")
-        say(console, f"Failures: {counts_text(summary['failures'])}")
-    else:
+    say(console, f"Failures: {counts_text(summary['failures'])}")
+    for line in pending(summary):
+        say(console, line, style="yellow")
+    if "judge" not in summary:
         say(console, "No judge: only the scores that need none.")
     say(console, f"Summaries: {out / 'summary.json'}, {out / 'summary.md'}")
 

@@ -18,7 +18,7 @@ from agentworld_envs.training.card import Card, dropped
 from agentworld_envs.training.collect import Collector, read_recordings
 from agentworld_envs.training.export import Exporter, RowBuilder
 from agentworld_envs.training.filters import Filters
-from agentworld_envs.training.manifest import Collection, Unit, recorded_epsilon
+from agentworld_envs.training.manifest import Collection, Unit, claim_export, recorded_epsilon
 from agentworld_envs.training.report import DataReport
 from agentworld_envs.training.row import Layout, RowUnit
 from agentworld_envs.training.rows import RowSettings, WorldModelRows
@@ -139,7 +139,8 @@ def export(
     parquet: Parquet = False,
     max_characters: MaxCharacters = None,
 ) -> None:
-    """Export recordings that exist as rows for fine-tuning. Exit code 1 without a row."""
+    """Export recordings that exist as rows for fine-tuning, into a new folder. Exit code 1 without a row."""
+    claim_export(out)
     noisy = [str(path) for path in recordings if recorded_epsilon(path)] if learner == "agent" else []
     if noisy:
         raise ConfigError(
@@ -204,13 +205,13 @@ def _finish(ctx: typer.Context, exporter: Exporter, title: str) -> None:
 
 
 def _command(ctx: typer.Context) -> str:
-    """The command with what was given, without where its files go."""
+    """The command with what was given and decides what the rows are: not where they go, nor how fast."""
     words = ["agentworld", "data", str(ctx.info_name)]
     for parameter in ctx.command.params:
         name = str(parameter.name)
         value = ctx.params[name]
         source = ctx.get_parameter_source(name)  # an enumeration of typer's own click, which may be any
-        if name in ("out", "resume") or source is None or source.name != "COMMANDLINE":
+        if name in ("out", "resume", "num_envs") or source is None or source.name != "COMMANDLINE":
             continue
         values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
         if parameter.param_type_name == "argument":

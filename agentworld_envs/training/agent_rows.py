@@ -81,8 +81,8 @@ class AgentRows:
         turns = []
         for line in trajectory.steps:
             why = str(dropped.get(line.step, ""))
-            # A clipped observation is nothing that the agent wrote.
-            why = "" if why == "clipped" else why
+            # What the observation is like is not what the agent wrote.
+            why = "" if why in ("clipped", "fault") else why
             if not why and self._slips(trajectory, line.step):
                 why = "slip"
             answer = f"<action>{line.command}</action>" if line.tool else strip_reasoning(line.action)

@@ -38,7 +38,7 @@ def best_attempts(path: Path, report: DataReport | None = None) -> dict[int, Att
     for trajectory, located in scan_trajectories(path, problems) if path.exists() else ():
         seed, failure, steps = trajectory.reset.seed, _failure(trajectory), len(trajectory.steps)
         if failure is None and not trajectory.finished:
-            report.drop_episode("unfinished", steps)
+            report.unfinished += 1
             continue
         transitions = sum(bool(step.tool) for step in trajectory.steps)
         attempt = Attempt(located, steps, transitions, failure is not None and failure.retryable)

@@ -26,7 +26,8 @@ class Card:
 def write_card(folder: Path, card: Card, reports: Mapping[str, DataReport], *, parquet: bool) -> Path:
     """Write `README.md` with the metadata that `datasets` reads.
 
-    The same rows have the same card: there is no date in it.
+    The same rows have the same card, also when collecting them was interrupted: there is no date in it, and no attempt
+    or line that a kill has torn. Those are in `report.json`.
 
     Raises:
         OSError: it cannot be written.
@@ -58,7 +59,7 @@ def _counts(report: DataReport) -> list[str]:
         "| dropped | kind | count |",
         "|---|---|---|",
     ]
-    for what, kinds in dropped(report).items():
+    for what, kinds in _dropped(report).items():
         lines += [f"| {what} | {kind} | {count} |" for kind, count in kinds.items()]
     if lines[-1] == "|---|---|---|":
         lines.append("| nothing | | 0 |")
@@ -66,7 +67,17 @@ def _counts(report: DataReport) -> list[str]:
 
 
 def dropped(report: DataReport) -> dict[str, dict[str, int]]:
-    """What was dropped -> kind -> count, without zeros, the most frequent first."""
+    """What was dropped -> kind -> count, without zeros, the most frequent first; also what a kill left."""
+    found = _dropped(report)
+    if report.unfinished:
+        found["attempts"] = {"unfinished": report.unfinished}
+    if report.lines_left_out:
+        found["lines of the recording"] = {"unreadable": report.lines_left_out}
+    return found
+
+
+def _dropped(report: DataReport) -> dict[str, dict[str, int]]:
+    """Of the finished episodes, as the card has it."""
     parts = {
         "episodes": report.episodes_dropped,
         "turns": report.turns_dropped,
@@ -78,8 +89,6 @@ def dropped(report: DataReport) -> dict[str, dict[str, int]]:
     }
     if report.turns_of_dropped_episodes:
         found["turns"]["of dropped episodes"] = report.turns_of_dropped_episodes
-    if report.lines_left_out:
-        found["lines of the recording"] = {"unreadable": report.lines_left_out}
     if report.surrogates_replaced:
         found["characters"] = {"without encoding, replaced": report.surrogates_replaced}
     return {name: kinds for name, kinds in found.items() if kinds}

@@ -11,6 +11,7 @@ Rows are written as they come. A file appears under its name when it is whole.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -23,6 +24,8 @@ from agentworld_envs.training.manifest import replace_file, split_name
 from agentworld_envs.training.report import DataReport
 from agentworld_envs.training.row import Layout, Row
 from agentworld_envs.trajectories import Trajectory
+
+logger = logging.getLogger(__name__)
 
 GROUP_ROWS = 1_000
 GROUP_CHARACTERS = 8_000_000
@@ -101,6 +104,8 @@ class Exporter:
                 table = stack.enter_context(_Table(_part(files[1]))) if self._parquet else None
                 for row in self._rows(trajectories, report):
                     self._write(row, lines, table)
+            if not self._parquet:
+                self._drop_parquet(split)
             for file in files:
                 _part(file).replace(file)
         except OSError as error:
@@ -119,6 +124,15 @@ class Exporter:
             return write_card(self.folder, card, self.reports, parquet=self._parquet)
         except OSError as error:
             raise ConfigError(f"Cannot write to {self.folder}: {error.strerror}.") from error
+
+    def _drop_parquet(self, split: str) -> None:
+        """Delete what an earlier export of the split left: it would not be the rows of its JSONL file."""
+        file = self.folder / "parquet" / f"{split}.parquet"
+        if file.exists():
+            file.unlink()
+            logger.warning("%s is of an earlier export and was deleted; add --parquet to write it again.", file)
+            if not any(file.parent.iterdir()):
+                file.parent.rmdir()
 
     def _rows(self, trajectories: Iterable[Trajectory], report: DataReport) -> Iterator[Row]:
         for trajectory in trajectories:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from agentworld_envs.episode import MAX_OBSERVATION_CHARS
-from agentworld_envs.interface import ConfigError
+from agentworld_envs.interface import ConfigError, Injection
 from agentworld_envs.trajectories import StepLine, Trajectory
 
 EpisodeKind = Literal["failure", "simulated", "few_turns", "foreign_tool", "error_page", "retry_loop"]
@@ -28,10 +28,11 @@ EpisodeKind = Literal["failure", "simulated", "few_turns", "foreign_tool", "erro
 - `error_page`: a page asks for a CAPTCHA, or is an HTTP error; only in domains that show pages.
 - `retry_loop`: more than half of its turns are `retry` or `unchanged`.
 """
-TurnKind = Literal["rejected", "clipped", "unchanged", "retry"]
+TurnKind = Literal["rejected", "fault", "clipped", "unchanged", "retry"]
 """Why a turn is dropped:
 
 - `rejected`: the action was malformed and never reached the environment. The world model does not see it either.
+- `fault`: something went wrong on purpose (`control=`): the observation is not what the environment answered.
 - `clipped`: the observation was longer than the observation space; its middle is not recorded.
 - `unchanged`: the same action and observation as in the turn before; where an observation is a whole screen, the same
   observation is enough.
@@ -106,7 +107,9 @@ class Filters:
                 dropped[step.step] = "rejected"
                 continue
             turn = (step.command, step.observation)
-            if _clipped(step.observation):
+            if Injection.recorded(step.flags) is not None:
+                dropped[step.step] = "fault"
+            elif _clipped(step.observation):
                 dropped[step.step] = "clipped"
             elif turn == before or (screens and turn[1] == before[1]):
                 dropped[step.step] = "unchanged"

@@ -69,13 +69,14 @@ class Collection:
             resume: whether to go on with recordings that are there already.
 
         Raises:
-            ConfigError: there are recordings and `resume` is False, or they are of another collection; or the folder
-                cannot be written.
+            ConfigError: there are recordings and `resume` is False, or they are of another collection; the folder holds
+                anything else; or it cannot be written.
         """
         path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not path.exists():
+                _not_of_others(folder, (".lock", f"{FILE}.part"), "no collection of ours")
                 replace_file(path, json.dumps(self.to_dict(), indent=2) + "\n")
                 return
             text = path.read_text(encoding="utf-8")
@@ -98,6 +99,40 @@ class Collection:
             raise ConfigError(
                 f"{folder} holds another collection ({lines}). Choose another --out, or the same options."
             )
+
+
+def claim_export(folder: Path) -> None:
+    """See that an export replaces nothing: neither files of others nor another split, which its card would not name.
+
+    Args:
+        folder: new, empty, or with an export in which no row was left.
+
+    Raises:
+        ConfigError: it holds anything else, or cannot be read.
+    """
+    report = folder / "report.json"
+    try:
+        text = report.read_text(encoding="utf-8") if report.exists() else None
+        if text is None:
+            _not_of_others(folder, (), "no export of ours")
+            return
+    except OSError as error:
+        raise ConfigError(f"Cannot use the folder {folder}: {error.strerror}.") from error
+    try:
+        empty = not any(split["rows"] for split in json.loads(text).values())
+    except (ValueError, TypeError, KeyError, AttributeError):  # nobody knows what it is
+        empty = False
+    if not empty:
+        raise ConfigError(
+            f"{folder} holds an export already. Choose a new --out; all recordings of a split are exported in one go."
+        )
+
+
+def _not_of_others(folder: Path, own: tuple[str, ...], what: str) -> None:
+    """Raises: ConfigError: the folder holds more than files named `own`. OSError: it cannot be read."""
+    others = sorted(path.name for path in folder.iterdir() if path.name not in own) if folder.exists() else []
+    if others:
+        raise ConfigError(f"{folder} holds {others[0]} and {what}. Choose a new or empty folder for --out.")
 
 
 def recorded_epsilon(recording: Path) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentworld_envs.training.scoring import GAMES
 from agentworld_envs.training.text_world_tokens import ASSISTANT, END, PAD, UNKNOWN, USER, tokenizer_json
-from agentworld_envs.training.trainer import Progress, Recipe, Trainer
+from agentworld_envs.training.trainer import Progress, Recipe, Trainer, claim_folder
 
 _TEMPLATE: Final = (
     "{% for message in messages %}{% if message['role'] == 'assistant' %}<|assistant|>{{ message['content'] }}<|end|>"
@@ -31,15 +31,19 @@ def export(trainer: Trainer, folder: Path, command: str) -> list[Path]:
 
     Args:
         trainer: its weights are stored as float16, half the size of what they were trained in.
-        folder: made when it is not there; files in it are replaced.
+        folder: the trainer's, where files are replaced, or a new or empty one.
         command: how the model was trained, for the card.
 
     Returns:
         The files.
+
+    Raises:
+        ConfigError: another folder that holds anything, or cannot be made.
     """
     import torch
 
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.resolve() != trainer.folder.resolve():
+        claim_folder(folder)
     trainer.finish()
     weights = {
         name: value.detach().to(torch.float16)

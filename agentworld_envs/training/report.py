@@ -18,8 +18,8 @@ class DataReport:
 
     episodes: int = 0
     episodes_dropped: Counter[str] = field(default_factory=Counter)
-    """By kind, see `filters`; also `unfinished` (an attempt that was killed), `played_again` (another attempt at it
-    counts), `not_solved` (for agents) and `not_simulable:KIND` (no world model can be told of its task)."""
+    """By kind, see `filters`; also `played_again` (another attempt at it counts), `not_solved` (for agents) and
+    `not_simulable:KIND` (no world model can be told of its task)."""
     turns: int = 0
     """Recorded steps of all episodes."""
     turns_of_dropped_episodes: int = 0
@@ -36,6 +36,8 @@ class DataReport:
     """`duplicate`: the same messages and loss were written before; `too_long`."""
     surrogates_replaced: int = 0
     """Characters without an encoding (lone surrogates), now U+FFFD."""
+    unfinished: int = 0
+    """Attempts that were killed. They are in no other count: what was not interrupted has the same ones."""
     lines_left_out: int = 0
     """Lines of recordings that could not be read."""
 

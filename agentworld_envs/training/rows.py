@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agentworld_envs.backends.world_model import Message, WorldModelBackend, WorldModelConfig, WorldModelSession
 from agentworld_envs.backends.world_model.codec import defuse, wrap
 from agentworld_envs.domains import load_domain
-from agentworld_envs.interface import Action, ConfigError, Domain, Failed, classify
+from agentworld_envs.interface import Action, ConfigError, Domain, Failed, Injection, classify
 from agentworld_envs.training.filters import Filters
 from agentworld_envs.training.masking import MaskClass, classify_turn, digest, keeps, measure
 from agentworld_envs.training.report import DataReport
@@ -118,7 +118,11 @@ class WorldModelRows:
             by_code = session.tracker is not None and session.tracker.answer(action) is not None
             prompt = () if by_code else self._backend.prompt(session, action).messages
             targets.append(_Target(line, prompt, kind, source))
+            fault, tracker = Injection.recorded(line.flags), session.tracker
+            if fault is not None and not fault.executed:
+                session.tracker = None  # nothing happened that it could follow
             session.advance(action, line.observation)
+            session.tracker = tracker
             history.append(line.observation)
         return targets
 

@@ -22,6 +22,7 @@ from agentworld_envs.training.text_world_examples import Example, examples
 from agentworld_envs.training.text_world_tokens import ASSISTANT, END, HIGHEST, PAD, USER, classes, tokenizer_json
 
 CHECKPOINT: Final = "checkpoint.pt"
+LOG: Final = "log.jsonl"
 _HOUSEHOLDS: Final = 12  # whose examples are shuffled together
 _IGNORED: Final = -100  # label that has no loss, as in torch's cross_entropy
 
@@ -102,7 +103,8 @@ class Trainer:
 
         Raises:
             MissingExtraError: torch or transformers are not installed.
-            ConfigError: nothing to resume, or a checkpoint of another recipe.
+            ConfigError: nothing to resume, or a checkpoint of another recipe; or the folder holds anything else, or
+                cannot be made.
         """
         try:
             import torch
@@ -112,6 +114,8 @@ class Trainer:
                 f"Training needs {error.name}, not installed here. Run: pip install 'agentworld-envs[train]'"
             ) from error
         self.recipe, self.folder = recipe, folder
+        if not resume:
+            claim_folder(folder)
         self.tokenizer = WordTokenizer(tokenizer_json())
         special = self.tokenizer.special
         torch.manual_seed(recipe.seed)
@@ -142,11 +146,8 @@ class Trainer:
         )
         self.progress = Progress()
         self._losses: list[float] = []
-        path = folder / CHECKPOINT
         if resume:
-            self._load(path)
-        elif path.exists():
-            raise ConfigError(f"{path} exists already. Go on with it (--resume), or choose another folder.")
+            self._load(folder / CHECKPOINT)
 
     def train(
         self,
@@ -283,7 +284,7 @@ class Trainer:
 
     def _log(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        with (self.folder / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(self.progress)) + "\n")
 
     def save(self) -> None:
@@ -318,3 +319,22 @@ class Trainer:
             table.data.copy_(values)
         self.optimizer.load_state_dict(state["optimizer"])
         self.progress = Progress(**state["progress"])
+
+
+def claim_folder(folder: Path) -> None:
+    """Make the folder of a training, before there is anything to be lost.
+
+    Raises:
+        ConfigError: it holds a checkpoint, or files that are not of a training, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise ConfigError(f"Cannot use the folder {folder}: {error.strerror}.") from error
+    if CHECKPOINT in names:
+        raise ConfigError(f"{folder / CHECKPOINT} exists already. Go on with it (--resume), or choose another folder.")
+    # A training that was killed early has left its log, and perhaps half a checkpoint.
+    others = [name for name in names if name not in (LOG, Path(CHECKPOINT).with_suffix(".part").name)]
+    if others:
+        raise ConfigError(f"{folder} holds {others[0]} and no checkpoint of ours. Choose a new or empty folder.")

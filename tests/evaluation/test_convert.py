@@ -37,7 +37,7 @@ from agentworld_envs.evaluation.agentworldbench import (
 )
 from agentworld_envs.evaluation.agentworldbench.domain import trajectories
 from agentworld_envs.evaluation.agentworldbench.export import sample_turns
-from agentworld_envs.interface import ConfigError
+from agentworld_envs.interface import ConfigError, Fault
 from agentworld_envs.testing import CounterDomain
 from agentworld_envs.trajectories import Trajectory, read_trajectories
 
@@ -239,6 +239,33 @@ def test_only_real_episodes_of_two_turns_are_exported_and_the_rest_is_counted(tm
     assert done.left_out == {"too_short": 1, "simulated": 2, "unreadable_line": 1}
     with pytest.raises(ConfigError, match="no row to be exported: simulated x2"):
         export_rows([simulated], tmp_path / "out.jsonl", load=lambda _: CounterDomain())
+
+
+def test_faulted_episodes_are_no_truth(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    for control in (None, Fault(kind="error", when=2)):
+        with closing(AgentWorldEnv(CounterDomain(), record=path, control=control)) as env:
+            env.reset(options={"task_id": "count-9"})
+            for _ in range(3):
+                env.step("add 1")
+    done = export_rows([path], tmp_path / "out.jsonl", load=lambda _: CounterDomain())
+    assert (done.trajectories, done.left_out) == (1, {"faulted": 1})
+
+
+def test_an_input_is_not_written_over(tmp_path: Path) -> None:
+    record_text_world(tmp_path / "real.jsonl", 1)
+    rows = tmp_path / "text_world_test.jsonl"
+    runner = CliRunner()
+    before = (tmp_path / "real.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match="would replace the recording"):
+        export_rows([tmp_path / "real.jsonl"], tmp_path / "." / "real.jsonl")
+    assert (tmp_path / "real.jsonl").read_bytes() == before
+    export_rows([tmp_path / "real.jsonl"], rows)
+    before = rows.read_bytes()
+    for data in (rows, tmp_path):
+        refused = runner.invoke(build(), ["bench", "import", str(data), "--out", str(rows)])
+        assert refused.exit_code == 2
+        assert rows.read_bytes() == before
 
 
 def test_turns_are_drawn_as_in_the_paper() -> None:

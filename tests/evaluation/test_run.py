@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from evaluation.support import both, evaluation
-from evaluation.synthetic import write_benchmark
+from evaluation.synthetic import write_benchmark, write_rows
 from typer.testing import CliRunner, Result
 from world_model.server import Stub, completion, serving
 
@@ -30,7 +30,7 @@ from agentworld_envs.evaluation.agentworldbench import (
     read_rows,
 )
 from agentworld_envs.evaluation.agentworldbench.journal import Journal, read_journal
-from agentworld_envs.interface import ConfigError, Failure
+from agentworld_envs.interface import ConfigError, Failure, Usage
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +236,76 @@ def test_failures_are_counted_retried_and_asked_again(data: Path, tmp_path: Path
     assert summary["failures"] == {}
     assert summary["judgements"] == {"missing_dimension": 4}
     assert summary["judge"]["dropped"]["macro"]["score"] == 100.0
+
+
+def test_rows_that_were_not_asked_are_no_failures(data: Path, tmp_path: Path) -> None:
+    some, rows = read_rows(data, ["os"], limit=2), read_rows(data, ["os", "web"])
+    truth = {row.prompt[row.turn_idx - 1]: row.truth for row in rows.rows}
+    usage = Usage(prompt_tokens=7)
+    perfect = ScriptedEngine(lambda request: Completion(wrap(truth[request.messages[-1].content]), usage=usage))
+    judge_engine = ScriptedEngine(lambda _: evaluation(dict.fromkeys(("format", "quality"), 5)))
+    config = ModelConfig(model="scripted:x")
+    run = BenchmarkRun(some, tmp_path)
+    run.infer(config, perfect)
+    arguments = [
+        "bench",
+        "agentworldbench",
+        "--data",
+        data,
+        "--out",
+        tmp_path,
+        "--domains",
+        "os,web",
+        "--only",
+        "score",
+    ]
+    result = CliRunner().invoke(build(), [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    missing = len(rows.rows) - 2
+    assert f"{missing} of {len(rows.rows)} rows not asked yet" in result.output
+    assert "Failures: none" in result.output
+    assert f"{missing} of {len(rows.rows)} rows not asked yet" in (tmp_path / "summary.md").read_text()
+    summary = totals(tmp_path)
+    assert summary["not_answered"] == missing
+    assert summary["companion"]["exact"]["micro"]["score"] == 100.0
+    assert summary["companion"]["exact"]["rows"] == 2
+    assert summary["companion"]["exact"]["domains_without_rows"] == ["web"]
+
+    run.judge(config, engine=judge_engine)
+    BenchmarkRun(rows, tmp_path).infer(config, perfect)
+    summary = BenchmarkRun(rows, tmp_path).score()
+    assert (summary["not_answered"], summary["not_judged"], summary["failures"]) == (0, missing, {})
+    assert summary["judge"]["as_zero"]["micro"]["score"] == 100.0
+    assert summary["judge"]["as_zero"]["rows"] == 2
+    # The journal has more rows than this run.
+    assert summary["usage"]["answers"] == {"prompt_tokens": 7 * len(rows.rows)}
+    assert run.score()["usage"]["answers"] == {"prompt_tokens": 14}
+
+
+def test_a_run_without_any_answer_says_why(data: Path, tmp_path: Path) -> None:
+    run = BenchmarkRun(read_rows(data, ["os"]), tmp_path)
+    failing = ScriptedEngine(lambda _: Failure("provider_rejected", "no [bold]such[/bold] model", False))
+    run.infer(ModelConfig(model="scripted:x"), failing)
+    arguments = ["--data", str(data), "--domains", "os", "--out", str(tmp_path), "--only", "score"]
+    result = CliRunner().invoke(build(), ["bench", "agentworldbench", *arguments])
+    assert result.exit_code == 1, result.output
+    assert "First answer:provider_rejected: no [bold]such[/bold] model\n" in result.output
+    assert "No row has an answer." in result.output
+    run.infer(ModelConfig(model="scripted:x"), ScriptedEngine(lambda _: wrap("x")))
+    assert CliRunner().invoke(build(), ["bench", "agentworldbench", *arguments]).exit_code == 0
+
+
+def test_names_are_no_markup(tmp_path: Path) -> None:
+    row = {"task": "x/[red]os", "id": 1, "system_str": "s", "turn_idx": 1, "prompt": ["a"], "response": ["b"]}
+    write_rows(tmp_path / "x.jsonl", [row])
+    found = read_rows(tmp_path / "x.jsonl")
+    run = BenchmarkRun(found, tmp_path / "run")
+    run.infer(ModelConfig(model="scripted:x"), ScriptedEngine(lambda _: wrap("b")))
+    arguments = ["bench", "agentworldbench", "--data", str(tmp_path / "x.jsonl"), "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(build(), [*arguments, "--only", "score"])
+    assert result.exit_code == 0, result.output
+    assert found.rows[0].domain == "[red]os"
+    assert "[red]os " in result.output
 
 
 def test_a_changed_prediction_or_prompt_is_judged_again(data: Path, tmp_path: Path) -> None:

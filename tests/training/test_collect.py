@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import subprocess
 import sys
@@ -212,11 +213,15 @@ def test_killed_and_resumed_it_has_the_same_rows(tmp_path: Path) -> None:
         kills += process.wait() == -9
         assert not (killed / "data").exists()
     assert kills == 2
+    command[command.index("--num-envs") + 1] = "3"
     with recording.open("a", encoding="ascii") as file:
         file.write('{"type":"step","episode":"torn')
     subprocess.run([*command, "--out", str(killed), "--resume"], check=True, capture_output=True)
     subprocess.run([*command, "--out", str(whole)], check=True, capture_output=True)
-    for name in ("data/train.jsonl",):
+    counts = json.loads((killed / "report.json").read_text())["train"]
+    assert counts["unfinished"] > 0
+    assert counts["lines_left_out"] > 0
+    for name in ("data/train.jsonl", "README.md"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
     assert len(rows_of(killed / "data" / "train.jsonl")) > n
 

@@ -64,6 +64,31 @@ def test_export_of_recordings_that_exist(tmp_path: Path) -> None:
     assert "--no-mask" in (tmp_path / "d" / "README.md").read_text()
 
 
+@pytest.mark.parametrize("command", ["collect", "export"])
+def test_what_is_not_ours_is_not_written_over(tmp_path: Path, command: str) -> None:
+    record = tmp_path / "r.jsonl"
+    assert run("rollout", "TextWorld", "-n", 1, "--record", record).exit_code == 0
+    what = "TextWorld" if command == "collect" else record
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "README.md").write_text("mine")
+    assert "holds README.md and no" in error_of("data", command, what, "--out", theirs)
+    assert [path.name for path in theirs.iterdir()] == ["README.md"]
+    assert "Cannot use the folder" in error_of("data", command, what, "--out", record)
+
+
+def test_an_export_is_not_exported_over(tmp_path: Path) -> None:
+    record, out = tmp_path / "r.jsonl", tmp_path / "d"
+    assert run("rollout", "TextWorld", "-n", 1, "--record", record).exit_code == 0
+    assert run("data", "export", record, "--out", out, "--no-mask").exit_code == 0
+    card = (out / "README.md").read_text()
+    for command in (["export", record, "--split", "test"], ["collect", "TextWorld"]):
+        assert "Choose a new" in error_of("data", *command, "--out", out)
+    assert (out / "README.md").read_text() == card
+    (out / "report.json").write_text("[]")
+    assert "holds an export already" in error_of("data", "export", record, "--out", out)
+
+
 def test_imagined_episodes_only_when_asked_for(tmp_path: Path) -> None:
     record = tmp_path / "r.jsonl"
     imagined = ["-b", "world_model", "--model", "scripted:oracle", "--max-steps", 4]

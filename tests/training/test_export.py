@@ -143,6 +143,22 @@ def test_parquet_round_trip(
 
 
 @needs_datasets
+def test_parquet_of_an_earlier_export_is_deleted(
+    evil: Trajectory, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Exporter(tmp_path / "d", builder(), parquet=True).split("train", [evil])
+    notes = tmp_path / "d" / "parquet" / "notes.txt"
+    notes.write_text("mine")
+    Exporter(tmp_path / "d", builder()).split("train", [evil])
+    assert list(notes.parent.iterdir()) == [notes]
+    assert "add --parquet" in caplog.text
+    notes.unlink()
+    Exporter(tmp_path / "d", builder(), parquet=True).split("train", [evil])
+    Exporter(tmp_path / "d", builder()).split("train", [evil])
+    assert not notes.parent.exists()
+
+
+@needs_datasets
 def test_an_empty_split_is_a_parquet_file(tmp_path: Path) -> None:
     from pyarrow import parquet
 

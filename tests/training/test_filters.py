@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agents.toy import ToyDomain
-from training.support import a_task, played
+from training.support import RecallingDomain, a_task, played
 
-from agentworld_envs.interface import ConfigError
+from agentworld_envs import AgentWorldEnv
+from agentworld_envs.interface import ConfigError, Fault, Injection
 from agentworld_envs.training.filters import Filters
 from agentworld_envs.training.report import DataReport
 from agentworld_envs.training.rows import RowSettings, WorldModelRows
-from agentworld_envs.trajectories import StepLine, Trajectory
+from agentworld_envs.trajectories import StepLine, Trajectory, read_trajectories
 
 
 @pytest.fixture
@@ -151,6 +153,34 @@ def test_nothing_is_dropped_without_a_count(episode: Trajectory, tmp_path: Path,
     doubled.add(report)
     doubled.add(report)
     assert doubled.to_dict()["turns"] == 2 * report.turns
+
+
+def test_a_fault_is_history_and_no_target(episode: Trajectory, tmp_path: Path) -> None:
+    fault = Injection("error", 1, "code", executed=False)._asdict()
+    found = with_steps(episode, "a", "b", "c")
+    found.steps[1] = found.steps[1].model_copy(update={"flags": {"fault": fault}})
+    assert Filters().turns(found) == {2: "fault"}
+    report = DataReport()
+    rows = list(WorldModelRows(RowSettings(mask=False), ToyDomain()).build(found, report))
+    assert [row.turn for row in rows] == [1, 3]
+    assert report.turns_dropped == {"fault": 1, "rejected": 0}
+    assert any("b" in message.content for message in rows[-1].messages if message.role == "assistant")
+
+
+def test_an_action_that_a_fault_kept_back_does_not_move_the_tracked_state(tmp_path: Path) -> None:
+    env = AgentWorldEnv(RecallingDomain(), record=tmp_path / "f.jsonl", control=Fault(kind="error", when=2))
+    with closing(env):
+        env.reset(seed=0, options={"task": a_task()})
+        for _ in range(3):
+            env.step("up")
+    [trajectory] = read_trajectories(tmp_path / "f.jsonl")
+    report = DataReport()
+    rows = list(
+        WorldModelRows(RowSettings(mask=False, tracked_state=True), RecallingDomain()).build(trajectory, report)
+    )
+    assert report.turns_dropped["fault"] == 1
+    assert [row.turn for row in rows] == [1, 3]
+    assert "The counter is 1 before up." in rows[-1].messages[-2].content
 
 
 def test_lines_without_a_tool_are_no_turns(episode: Trajectory) -> None:

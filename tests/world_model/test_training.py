@@ -58,6 +58,7 @@ def test_a_held_out_answer_is_that_of_the_real_world() -> None:
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
+    from agentworld_envs.training.model_export import export
     from agentworld_envs.training.trainer import SIZES, Trainer
 
     threads = torch.get_num_threads()
@@ -78,6 +79,14 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(tmp_path: Path) 
         Trainer(tmp_path / "whole", SIZES["micro"])
     with pytest.raises(ConfigError, match="no checkpoint"):
         Trainer(tmp_path / "none", SIZES["micro"], resume=True)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "config.json").write_text("{}")
+    with pytest.raises(ConfigError, match=r"holds config.json and no checkpoint"):
+        Trainer(tmp_path / "theirs", SIZES["micro"])
+    with pytest.raises(ConfigError, match=r"holds config.json and no checkpoint"):
+        export(whole, tmp_path / "theirs", "train")
+    with pytest.raises(ConfigError, match="Cannot use the folder"):
+        Trainer(tmp_path / "theirs" / "config.json", SIZES["micro"])
     with pytest.raises(ConfigError, match="same size and seed"):
         Trainer(tmp_path / "whole", SIZES["tiny"], resume=True)
     with pytest.raises(ConfigError, match="either steps or minutes"):

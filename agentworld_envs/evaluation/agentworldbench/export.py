@@ -16,7 +16,7 @@ from agentworld_envs.backends.world_model.codec import render_action_turn
 from agentworld_envs.backends.world_model.codecs.layout import write_observation_turn
 from agentworld_envs.backends.world_model.prompts import SUFFIX
 from agentworld_envs.domains import load_domain
-from agentworld_envs.interface import Action, ConfigError, Domain, JudgeError, classify
+from agentworld_envs.interface import Action, ConfigError, Domain, Injection, JudgeError, classify
 from agentworld_envs.trajectories import StepLine, Trajectory, read_trajectories
 
 UNIFORM: Final = 3
@@ -32,7 +32,7 @@ class Exported:
     rows: int = 0
     trajectories: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    """Trajectories and lines by reason: `simulated`, `too_short`, `not_opened`, `unreadable_line`,
+    """Trajectories and lines by reason: `simulated`, `faulted`, `too_short`, `not_opened`, `unreadable_line`,
     `domain:KIND` (the domain could not brief a simulator). `turns_not_executed` counts steps that never reached the
     environment, and `turns_after_a_failure` what comes from a failure on."""
 
@@ -58,11 +58,14 @@ def export_rows(
         load: name -> domain, for domains of your own.
 
     Raises:
-        ConfigError: a recording cannot be read, a domain is unknown, or there is nothing to be written.
+        ConfigError: a recording cannot be read, a domain is unknown, there is nothing to be written, or `out` is one of
+            the recordings.
     """
     done = Exported()
     domains: dict[str, Domain] = {}
     target = Path(out)
+    if any(target.exists() and target.samefile(path) for path in map(Path, recordings) if path.exists()):
+        raise ConfigError(f"The rows would replace the recording {target}: choose another file for them.")
     lines: list[str] = []
     number = 0
     for recording in recordings:
@@ -97,6 +100,9 @@ def _rows(
     steps = _executed(trajectory, done)
     if any(not _is_real(step) for step in steps):
         done.left_out["simulated"] += 1
+        return []
+    if any(Injection.recorded(step.flags) is not None for step in steps):
+        done.left_out["faulted"] += 1
         return []
     if len(steps) < FEWEST_TURNS:
         done.left_out["too_short"] += 1

@@ -54,6 +54,13 @@ def counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{kind} x{count}" for kind, count in counts.items()) or "none"
 
 
+def pending(summary: Mapping[str, Any]) -> list[str]:
+    """A line for what is still to be asked, and one for what is still to be judged."""
+    total = sum(domain["rows"] for domain in summary["domains"].values())
+    counts = {"asked": summary["not_answered"], "judged": summary.get("not_judged", 0)}
+    return [f"{count} of {total} rows not {step} yet" for step, count in counts.items() if count]
+
+
 def markdown(summary: Mapping[str, Any]) -> str:
     """The whole summary as a Markdown page."""
     run = summary.get("run", {})
@@ -92,7 +99,8 @@ def _complaints(summary: Mapping[str, Any]) -> list[str]:
     lines.append(f"- answers: {counts_text(summary['answers'])}")
     if "judge" in summary:
         lines.append(f"- judgements: {counts_text(summary['judgements'])}")
-        lines.append(f"- failures: {counts_text(summary['failures'])}")
+    lines.append(f"- failures: {counts_text(summary['failures'])}")
+    lines += [f"- {line}" for line in pending(summary)]
     return lines
 
 

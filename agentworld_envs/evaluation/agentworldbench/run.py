@@ -86,6 +86,30 @@ class BenchmarkRun:
         self._write("md", markdown(summary))
         return summary
 
+    def answered(self) -> int:
+        """Rows that have an answer by now, failures left out.
+
+        Raises:
+            ConfigError: nothing was predicted yet.
+        """
+        _, answers = read_journal(self.out / ANSWERS)
+        return sum(row.key in answers and not answers[row.key].get("failure") for row in self.rows.rows)
+
+    def first_failures(self) -> dict[str, str]:
+        """`answer:KIND` and `judge:KIND` -> message of the first row that failed so, in order of the rows.
+
+        Raises:
+            ConfigError: a journal is damaged.
+        """
+        found: dict[str, str] = {}
+        for name, file in (("answer", ANSWERS), ("judge", JUDGEMENTS)):
+            lines = read_journal(self.out / file)[1] if (self.out / file).exists() else {}
+            for row in self.rows.rows:
+                failure = lines.get(row.key, {}).get("failure")
+                if failure:
+                    found.setdefault(f"{name}:{failure['kind']}", failure["message"])
+        return found
+
     def _of(self, step: str) -> Callable[[int, int], None] | None:
         progress = self._progress
         if progress is None:

@@ -16,6 +16,10 @@ from agentworld_envs.evaluation.agentworldbench.verdict import DIMENSIONS, Judge
 
 LOWEST: Final = 1.0
 """Total of a failure that counts as 0 of 100."""
+NOT_ANSWERED: Final = "not_answered"
+NOT_JUDGED: Final = "not_judged"
+PENDING: Final = (NOT_ANSWERED, NOT_JUDGED)
+"""What a later run may still bring, and is no failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Scored:
     judgement: Judgement | None
     """`None` when there is no usable one."""
     failure: str | None
-    """Why there is none: `not_answered`, `answer:KIND`, `not_judged`, `judge:KIND`."""
+    """Why there is none: `answer:KIND`, `judge:KIND`, or one of `PENDING`."""
 
     @property
     def total(self) -> float | None:
@@ -64,12 +68,12 @@ def _scored(
     prefill: str,
 ) -> Scored:
     if answered is None:
-        return Scored(row, None, None, None, "not_answered")
+        return Scored(row, None, None, None, NOT_ANSWERED)
     answer = read_answer(answered, prefill)
     if answer.failed:
         return Scored(row, answer, alike, None, f"answer:{answer.kinds[0].removeprefix('failure:')}")
     if judged is None or judged.get("answer") != prediction_digest(answer):
-        return Scored(row, answer, alike, None, "not_judged")
+        return Scored(row, answer, alike, None, NOT_JUDGED)
     judgement = read_judgement(judged)
     if not isinstance(judgement, Judgement):
         return Scored(row, answer, alike, None, f"judge:{judgement.kind.removeprefix('failure:')}")
@@ -88,7 +92,8 @@ def summarise(
     """The numbers of a run, plain JSON.
 
     The judge's scores stand in two versions: `dropped` leaves failures out of the means, as published; `as_zero`
-    counts each of them as 0 of 100. Intervals are 95 %, by trajectory (see `bootstrap`).
+    counts each of them as 0 of 100. Rows that were not asked or not judged yet are in neither: `not_answered` and
+    `not_judged` count them. Intervals are 95 %, by trajectory (see `bootstrap`).
 
     Args:
         found: what was read. scored: from `score_rows`. answers, judgements: row key -> line of the journal.
@@ -98,6 +103,7 @@ def summarise(
     names = [name for name in DOMAINS if any(one.row.domain == name for one in scored)]
     names += sorted({one.row.domain for one in scored} - set(names))
     groups = {name: [one for one in scored if one.row.domain == name] for name in names}
+    keys = [one.row.key for one in scored]
     summary: dict[str, Any] = {
         "rows": {
             "lines": found.lines,
@@ -110,12 +116,14 @@ def summarise(
         },
         "domains": {name: _domain(group) for name, group in groups.items()},
         "notes": _counted(note for one in scored if one.answer for note in answers[one.row.key].get("notes", ())),
+        "not_answered": sum(one.failure == NOT_ANSWERED for one in scored),
+        "failures": _counted(one.failure for one in scored if one.failure and one.failure not in PENDING),
         "answers": _counted(kind for one in scored if one.answer for kind in one.answer.kinds),
         "companion": _overall(groups, _companion_values, seed),
-        "usage": {"answers": _usage(answers.values()), "judgements": _usage(judgements.values())},
+        "usage": {"answers": _usage(answers, keys), "judgements": _usage(judgements, keys)},
     }
     if judged:
-        summary["failures"] = _counted(one.failure for one in scored if one.failure)
+        summary["not_judged"] = sum(one.failure == NOT_JUDGED for one in scored)
         summary["judgements"] = _counted(
             kind for one in scored if one.judgement for kind in (one.judgement.kinds or ("ok",))
         )
@@ -142,11 +150,13 @@ Values = Callable[[Scored], dict[str, float | None]]
 
 def _judge_values(one: Scored) -> dict[str, float | None]:
     """Raw totals, by version. They are normalised after the mean, as published."""
-    return {"dropped": one.total, "as_zero": LOWEST if one.total is None else one.total}
+    failed = one.failure is not None and one.failure not in PENDING
+    return {"dropped": one.total, "as_zero": LOWEST if failed else one.total}
 
 
 def _companion_values(one: Scored) -> dict[str, float | None]:
-    return {name: 0.0 if one.likeness is None else getattr(one.likeness, name) for name in MEASURES}
+    """Zeros for an answer that failed, nothing for a row that was not asked yet."""
+    return {name: None if one.likeness is None else getattr(one.likeness, name) for name in MEASURES}
 
 
 def _overall(groups: Mapping[str, Sequence[Scored]], values: Values, seed: int) -> dict[str, Any]:
@@ -193,8 +203,9 @@ def _counted(kinds: Any) -> dict[str, int]:
     return dict(sorted(Counter(kinds).items(), key=lambda item: (-item[1], item[0])))
 
 
-def _usage(lines: Any) -> dict[str, float]:
+def _usage(lines: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> dict[str, float]:
+    """Sum over the lines of these rows: a journal may hold more than the rows of this run."""
     total: Counter[str] = Counter()
-    for line in lines:
+    for line in (lines[key] for key in keys if key in lines):
         total.update({name: value for name, value in line.get("usage", {}).items() if name != "seconds"})
     return dict(sorted(total.items()))
