@@ -83,7 +83,7 @@ class FixedLength(Engine):
 
         self._driver.engine.step = timed
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Empty the prefix cache. Only while nobody asks."""
         self._driver.engine.reset_prefix_cache()
 
@@ -96,7 +96,7 @@ class Bench:
 
     def measure(self, way: str, num_envs: int) -> Figure:
         """Time `way`, one of `WAYS`, after one step that is not timed."""
-        self.engine.forget()
+        self.engine.clear()
         stepped = min(num_envs, LOOPED) if way == "loop" else num_envs
         with ExitStack() as stack:
             step = self._vector(stack, num_envs) if way == "vector" else self._singles(stack, stepped, way)
