@@ -47,16 +47,17 @@ def control_command(
     wanted = [level.strip() for level in levels.split(",") if level.strip()]
     if not wanted:
         raise ConfigError("Expected --levels to name at least one level, e.g. E0,E1,E2,E3.")
+    domain = options.domain_of(env_id)
     controls = {level: options.control_of(level, inject, fault_count, fault_duration, None) for level in wanted}
     arguments: dict[str, Any] = {
-        "domain": options.domain_of(env_id),
+        "domain": domain,
         "tasks": tasks,
         "reward": reward,
         "max_steps": max_steps,
         "sandbox": sandbox,
         **options.backend_arguments(
             backend,
-            domain=options.domain_of(env_id),
+            domain=domain,
             model=model,
             cassette=cassette,
             max_tokens=max_tokens,

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from agentworld_envs.domains.terminal.archive_formats import (
+    FORMATS,
+    STAGE,
+    TARS,
+    holds,
+    packed_by,
+    packing,
+    programs_for,
+    said,
+    setup_of,
+    staged,
+    unpacking,
+)
 from agentworld_envs.domains.terminal.checks import Check, FileCheck, RunCheck, TreeCheck
 from agentworld_envs.domains.terminal.draw import LOGINS, TOPICS, Draw
 from agentworld_envs.domains.terminal.scenario import Entry, Level, Scenario, file
 
-_STAGE = "/workspace/.stage"
-_DATE = "2024-02-05"
-_TARS = {"tar": "cat", "tar.gz": "gzip -n", "tar.bz2": "bzip2", "tar.xz": "xz -T1"}
-_PROGRAMS = {"tar.bz2": ("bzip2",), "tar.xz": ("xz",)}
-_FORMATS = (*_TARS, "zip")
-_MAGIC = {"tar": "", "tar.gz": "1f8b", "tar.bz2": "425a68", "tar.xz": "fd377a585a", "zip": "504b"}
-_ZIP = """\
-import os, sys, zipfile
-with zipfile.ZipFile(sys.argv[2], 'w') as archive:
-    os.chdir(sys.argv[1])
-    for name in sorted(os.path.join(folder, name)[2:] for folder, _, names in os.walk('.') for name in names):
-        archive.writestr(zipfile.ZipInfo(name), open(name, 'rb').read(), zipfile.ZIP_DEFLATED)"""
-_LOOK = """\
-import hashlib, json, sys, tarfile, zipfile
-path, found = sys.argv[1], {}
-start = open(path, 'rb').read(6).hex()
-if zipfile.is_zipfile(path):
-    archive = zipfile.ZipFile(path)
-    pairs = [(i.filename, archive.read(i)) for i in archive.infolist() if not i.is_dir()]
-else:
-    archive = tarfile.open(path)
-    pairs = [(m.name, archive.extractfile(m).read() if m.isfile() else b'?') for m in archive if not m.isdir()]
-for name, data in pairs:
-    found[name[2:] if name.startswith('./') else name] = hashlib.sha256(data).hexdigest()
-print(json.dumps([start.startswith(sys.argv[2]), len(pairs), found]))"""
-_ORDER = """\
+ORDER = """\
 import json, sys, tarfile
 members = [m for m in tarfile.open(sys.argv[1]) if m.isfile()]
 print(json.dumps([[m.name[2:] if m.name.startswith('./') else m.name, m.mtime, m.uid, m.gid] for m in members]))"""
@@ -71,90 +57,41 @@ def _files(draw: Draw, count: int, odd: bool = False) -> Files:
     return files
 
 
-def _staged(number: int, files: Mapping[str, str]) -> dict[str, Entry]:
-    return {f"{_STAGE}/{number}/{path}": file(text) for path, text in files.items()}
-
-
-def _make(number: int, path: str, kind: str) -> str:
-    """Setup command that packs what is staged under a number."""
-    target = shlex.quote(path)
-    if kind == "zip":
-        return f"python3 -c {shlex.quote(_ZIP)} {_STAGE}/{number} {target}"
-    names = f"(cd {_STAGE}/{number} && find . -type f -printf '%P\\n' | LC_ALL=C sort)"
-    return (
-        f"{names} | tar -C {_STAGE}/{number} --verbatim-files-from -T - --format=gnu --mtime='{_DATE} 00:00Z' "
-        f"--owner=root:0 --group=root:0 --mode=u=rw,go=r -cf - | {_TARS[kind]} > {target}"
-    )
-
-
-def _setup(archives: Sequence[tuple[str, str]]) -> list[str]:
-    """Setup that packs the staged folders 0, 1, ... as (path, kind) and removes them."""
-    return [*(_make(number, path, kind) for number, (path, kind) in enumerate(archives)), f"rm -r {_STAGE}"]
-
-
-def _needs(*kinds: str) -> list[str]:
-    return sorted({program for kind in kinds for program in _PROGRAMS.get(kind, ())})
-
-
-def _unpacking(kind: str, path: str, target: str) -> str:
-    if kind == "zip":
-        return f"python3 -m zipfile -e {path} {target}"
-    return f"mkdir -p {target} && tar -xf {path} -C {target}"
-
-
-def _packed(path: str, kind: str, files: Mapping[str, str]) -> RunCheck:
-    """An archive of that kind holds exactly these files, once each."""
-    found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
-    argv = ("python3", "-I", "-S", "-c", _LOOK, path, _MAGIC[kind])
-    return RunCheck(argv=argv, stdout=json.dumps([True, len(files), found]), compare="json")
-
-
-def _said(kind: str) -> str:
-    return {"tar": "an uncompressed tar archive", "zip": "a zip archive"}.get(kind, f"a .{kind} archive")
-
-
 # -- level 1 -------------------------------------------------------------------------------------------------------
 
 
 def _unpack(draw: Draw) -> Scenario:
-    files, kind = _files(draw, draw.between(6, 12)), draw.pick(_FORMATS)
+    files, kind = _files(draw, draw.between(6, 12)), draw.pick(FORMATS)
     archive = f"/workspace/{draw.company().lower()}.{kind}"
     target = f"/workspace/{draw.pick(('unpacked', 'contents', 'import', 'restored'))}"
     return Scenario(
         f"{draw.pick(('Unpack', 'Extract'))} {archive} into the new folder {target}, so that its members keep their "
         "paths below it, and nothing else is in there. The archive stays where it is.",
-        _staged(0, files),
-        [TreeCheck(path=target, files=dict(files)), _packed(archive, kind, files)],
-        [_unpacking(kind, archive, target)],
-        setup=_setup([(archive, kind)]),
-        needs=_needs(kind),
+        staged(0, files),
+        [TreeCheck(path=target, files=dict(files)), holds(archive, kind, files)],
+        [unpacking(kind, archive, target)],
+        setup=setup_of([(archive, kind)]),
+        needs=programs_for(kind),
     )
 
 
-def _packing(kind: str, source: str, target: str) -> str:
-    """Command that packs all that is in a folder, without the folder's own name."""
-    if kind == "zip":
-        return f"cd {source} && python3 -m zipfile -c {target} *"
-    return f"cd {source} && tar -c * | {_TARS[kind]} > {target}"
-
-
 def _pack(draw: Draw) -> Scenario:
-    files, kind = _files(draw, draw.between(6, 12)), draw.pick(_FORMATS)
+    files, kind = _files(draw, draw.between(6, 12)), draw.pick(FORMATS)
     source = f"/workspace/{draw.pick(('outgoing', 'month', 'export', 'bundle'))}"
     target = f"/workspace/{draw.company().lower()}.{kind}"
     top = sorted(files)[0].partition("/")[0]
     return Scenario(
-        f"Pack everything that is in {source} into {target}, {_said(kind)}. Paths in the archive are relative to "
+        f"Pack everything that is in {source} into {target}, {said(kind)}. Paths in the archive are relative to "
         f"{source}: its folder {top} is `{top}` there, too. The files themselves stay as they are.",
         {f"{source}/{path}": file(text) for path, text in files.items()},
-        [_packed(target, kind, files), TreeCheck(path=source, files=dict(files))],
-        [_packing(kind, source, target)],
-        needs=_needs(kind),
+        [holds(target, kind, files), TreeCheck(path=source, files=dict(files))],
+        [packing(kind, source, target)],
+        needs=programs_for(kind),
     )
 
 
 def _count(draw: Draw) -> Scenario:
-    files, kind = _files(draw, draw.between(14, 30)), draw.pick(_FORMATS)
+    files, kind = _files(draw, draw.between(14, 30)), draw.pick(FORMATS)
     archive = f"/workspace/{draw.company().lower()}-{draw.pick(TOPICS)}.{kind}"
     ending = sorted(files)[0].rpartition(".")[2]
     hits = [path for path in files if path.endswith(f".{ending}")]
@@ -173,11 +110,11 @@ def _count(draw: Draw) -> Scenario:
     )
     return Scenario(
         f"{ask} to /workspace/members.txt. The archive stays as it is.",
-        _staged(0, files),
-        [FileCheck(path="/workspace/members.txt", text=answer + "\n"), _packed(archive, kind, files)],
+        staged(0, files),
+        [FileCheck(path="/workspace/members.txt", text=answer + "\n"), holds(archive, kind, files)],
         [f"{names} | grep {'' if listed else '-c '}'\\.{ending}$' {'| LC_ALL=C sort ' if listed else ''}> members.txt"],
-        setup=_setup([(archive, kind)]),
-        needs=_needs(kind),
+        setup=setup_of([(archive, kind)]),
+        needs=programs_for(kind),
     )
 
 
@@ -185,7 +122,7 @@ def _count(draw: Draw) -> Scenario:
 
 
 def _some_members(draw: Draw) -> Scenario:
-    files, kind = _files(draw, draw.between(16, 26)), draw.pick(_FORMATS)
+    files, kind = _files(draw, draw.between(16, 26)), draw.pick(FORMATS)
     archive, target = f"/workspace/{draw.company().lower()}.{kind}", "/workspace/part"
     folder = max(files, key=lambda path: path.count("/")).rpartition("/")[0]
     ending = draw.pick(sorted(files)).rpartition(".")[2]
@@ -199,42 +136,42 @@ def _some_members(draw: Draw) -> Scenario:
     return Scenario(
         f"From {archive}, get only those members that {words}. Put them into {target} with the paths that they have "
         "in the archive. No other files may be there in the end.",
-        _staged(0, files),
-        [TreeCheck(path=target, files=dict(hits)), _packed(archive, kind, files)],
-        [_unpacking(kind, archive, target), f"cd {target} && find . -type f {test} -delete"],
-        setup=_setup([(archive, kind)]),
-        needs=_needs(kind),
+        staged(0, files),
+        [TreeCheck(path=target, files=dict(hits)), holds(archive, kind, files)],
+        [unpacking(kind, archive, target), f"cd {target} && find . -type f {test} -delete"],
+        setup=setup_of([(archive, kind)]),
+        needs=programs_for(kind),
     )
 
 
 def _repack(draw: Draw) -> Scenario:
     files = _files(draw, draw.between(12, 20))
-    old, new = draw.some(_FORMATS, 2)
+    old, new = draw.some(FORMATS, 2)
     stem = f"/workspace/{draw.company().lower()}"
     ending = draw.pick(sorted(files)).rpartition(".")[2]
     kept = {path: text for path, text in files.items() if not path.endswith(f".{ending}")}
     if not kept:
         return _repack(draw)
     gone = draw.chance(0.5)
-    checks: list[Check] = [_packed(f"{stem}.{new}", new, kept)]
+    checks: list[Check] = [holds(f"{stem}.{new}", new, kept)]
     if gone:
         checks.append(RunCheck(argv=("test", "-e", f"{stem}.{old}"), exit_code=1))
     else:
-        checks.append(_packed(f"{stem}.{old}", old, files))
+        checks.append(holds(f"{stem}.{old}", old, files))
     return Scenario(
-        f"Make {_said(new)} {stem}.{new} of {stem}.{old}: with the same members under the same paths, but without "
+        f"Make {said(new)} {stem}.{new} of {stem}.{old}: with the same members under the same paths, but without "
         f"those whose names end in .{ending}. "
         f"{'Then remove the old archive' if gone else 'Keep the old archive as it is'}.",
-        _staged(0, files),
+        staged(0, files),
         checks,
         [
-            _unpacking(old, f"{stem}.{old}", "/tmp/re"),
+            unpacking(old, f"{stem}.{old}", "/tmp/re"),
             f"find /tmp/re -type f -name '*.{ending}' -delete; find /tmp/re -type d -empty -delete",
-            _packing(new, "/tmp/re", f"{stem}.{new}"),
+            packing(new, "/tmp/re", f"{stem}.{new}"),
             *([f"rm -f {stem}.{old}"] if gone else []),
         ],
-        setup=_setup([(f"{stem}.{old}", old)]),
-        needs=_needs(old, new),
+        setup=setup_of([(f"{stem}.{old}", old)]),
+        needs=programs_for(old, new),
     )
 
 
@@ -250,7 +187,7 @@ def _search(draw: Draw) -> Scenario:
     names = [f"/workspace/office/{firm}.{kind}" for firm, kind in zip(firms, kinds, strict=True)]
     files: dict[str, Entry] = {"/workspace/office/README": file("One archive for each office.\n")}
     for number, part in enumerate(parts):
-        files |= _staged(number, part)
+        files |= staged(number, part)
     return Scenario(
         f"In one of the archives in /workspace/office is a file with the text {code} in its contents (names do not "
         "matter). Write to /workspace/where.txt the file name of the archive, a colon and the path of the member, "
@@ -260,20 +197,20 @@ def _search(draw: Draw) -> Scenario:
         [
             FileCheck(path="/workspace/where.txt", text=f"{names[hit].rpartition('/')[2]}:{path}\n"),
             FileCheck(path="/workspace/request.txt", text=parts[hit][path]),
-            *(_packed(name, kind, part) for name, kind, part in zip(names, kinds, parts, strict=True)),
+            *(holds(name, kind, part) for name, kind, part in zip(names, kinds, parts, strict=True)),
         ],
         [
             "for a in office/*.tar*; do mkdir -p /tmp/s/${a##*/} && tar -xf $a -C /tmp/s/${a##*/}; done",
             f"cd /tmp/s && grep -rl {code} . | sed 's,^\\./,,; s,/,:,' > /workspace/where.txt",
             f'cp "$(grep -rl {code} .)" /workspace/request.txt',
         ],
-        setup=_setup(list(zip(names, kinds, strict=True))),
-        needs=_needs(*kinds),
+        setup=setup_of(list(zip(names, kinds, strict=True))),
+        needs=programs_for(*kinds),
     )
 
 
 def _compare(draw: Draw) -> Scenario:
-    files, kind = _files(draw, 18), draw.pick(_FORMATS)
+    files, kind = _files(draw, 18), draw.pick(FORMATS)
     now = dict(files)
     changed = draw.some(sorted(files), 6)
     lines = []
@@ -293,14 +230,14 @@ def _compare(draw: Draw) -> Scenario:
         "line to /workspace/diff.txt for each file that differs: `changed PATH` if the contents are not the same, "
         "`missing PATH` if it is only in the backup, `new PATH` if it is only in the folder, sorted as by `LC_ALL=C "
         "sort`. Change nothing else.",
-        {**_staged(0, files), **{f"/workspace/live/{path}": file(text) for path, text in now.items()}},
+        {**staged(0, files), **{f"/workspace/live/{path}": file(text) for path, text in now.items()}},
         [
             FileCheck(path="/workspace/diff.txt", text="\n".join(sorted(lines)) + "\n"),
             TreeCheck(path="/workspace/live", files=dict(now)),
-            _packed(archive, kind, files),
+            holds(archive, kind, files),
         ],
         [
-            _unpacking(kind, archive, "/tmp/b"),
+            unpacking(kind, archive, "/tmp/b"),
             "cd /tmp/b && find . -type f -printf '%P\\n' | LC_ALL=C sort > /tmp/b.txt; cd /workspace/live && find . "
             "-type f -printf '%P\\n' | LC_ALL=C sort > /tmp/l.txt",
             "export LC_ALL=C; { comm -23 /tmp/b.txt /tmp/l.txt | sed 's/^/missing /'; comm -13 /tmp/b.txt /tmp/l.txt "
@@ -308,8 +245,8 @@ def _compare(draw: Draw) -> Scenario:
             '\'s/^/new /\'; comm -12 /tmp/b.txt /tmp/l.txt | while read -r f; do cmp -s "$f" "/tmp/b/$f" || echo '
             '"changed $f"; done; } | sort > /workspace/diff.txt',
         ],
-        setup=_setup([(archive, kind)]),
-        needs=_needs(kind),
+        setup=setup_of([(archive, kind)]),
+        needs=programs_for(kind),
     )
 
 
@@ -324,7 +261,7 @@ def _nested(draw: Draw) -> Scenario:
     names = [draw.pick(("{}.{}", "{} old.{}", "-{}.{}")).format(*pair) for pair in zip(offices, kinds, strict=True)]
     files: dict[str, Entry] = {}
     for number, part in enumerate(parts):
-        files |= _staged(number, part)
+        files |= staged(number, part)
     stems = [name.removesuffix(f".{kind}") for name, kind in zip(names, kinds, strict=True)]
     wanted = {
         f"{stem}/{path}": text
@@ -332,7 +269,7 @@ def _nested(draw: Draw) -> Scenario:
         for path, text in part.items()
         if path.endswith(f".{ending}")
     }
-    inner = [_make(n, f"{_STAGE}/9/{name}", kind) for n, (name, kind) in enumerate(zip(names, kinds, strict=True))]
+    inner = [packed_by(n, f"{STAGE}/9/{name}", kind) for n, (name, kind) in enumerate(zip(names, kinds, strict=True))]
     return Scenario(
         "/workspace/all.tar.gz has further archives in it, one for each person. Unpack those, and put all of their "
         f"members whose names end in .{ending} into /workspace/out/NAME, where NAME is the inner archive's file name "
@@ -350,8 +287,8 @@ def _nested(draw: Draw) -> Scenario:
             '-C "$d"; done',
             f"cd /workspace/out && find . -type f ! -name '*.{ending}' -delete",
         ],
-        setup=[f"mkdir -p {_STAGE}/9", *inner, _make(9, "/workspace/all.tar.gz", "tar.gz"), f"rm -r {_STAGE}"],
-        needs=_needs(*kinds),
+        setup=[f"mkdir -p {STAGE}/9", *inner, packed_by(9, "/workspace/all.tar.gz", "tar.gz"), f"rm -r {STAGE}"],
+        needs=programs_for(*kinds),
     )
 
 
@@ -381,7 +318,7 @@ def _restore(draw: Draw) -> Scenario:
     names = [f"/workspace/backup/{'full' if n == 0 else 'day'}-2024-02-{first + n:02d}.tar.gz" for n in range(days + 1)]
     files: dict[str, Entry] = {"/workspace/backup/.keep": file("")}
     for number, part in enumerate(parts):
-        files |= _staged(number, part)
+        files |= staged(number, part)
     last = names[wanted][-17:-7]
     return Scenario(
         "/workspace/backup has a full backup and one archive for each day after it. A day's archive holds the files "
@@ -392,7 +329,7 @@ def _restore(draw: Draw) -> Scenario:
         files,
         [
             TreeCheck(path="/workspace/restored", files=dict(target)),
-            *(_packed(name, "tar.gz", part) for name, part in zip(names, parts, strict=True)),
+            *(holds(name, "tar.gz", part) for name, part in zip(names, parts, strict=True)),
         ],
         [
             f"mkdir restored && cd restored && tar -xzf ../backup/full-*.tar.gz && for a in ../backup/day-*.tar.gz; do "
@@ -400,7 +337,7 @@ def _restore(draw: Draw) -> Scenario:
             ".removed; "
             "rm .removed; done"
         ],
-        setup=_setup([(name, "tar.gz") for name in names]),
+        setup=setup_of([(name, "tar.gz") for name in names]),
     )
 
 
@@ -420,9 +357,9 @@ def _rescue(draw: Draw) -> Scenario:
     files: dict[str, Entry] = {"/workspace/boxes/.label": file(f"boxes of {draw.company()}\n")}
     setup = []
     for number, part in enumerate(parts):
-        files |= _staged(number, part)
+        files |= staged(number, part)
         path = f"/workspace/boxes/{names[number]}"
-        setup.append(_make(number, path, kinds[number]))
+        setup.append(packed_by(number, path, kinds[number]))
         if number in broken:
             size = f"$(( $(wc -c < {shlex.quote(path)}) * {draw.between(30, 60)} / 100 ))"
             setup.append(f"head -c {size} {shlex.quote(path)} > /tmp/cut && mv /tmp/cut {shlex.quote(path)}")
@@ -439,7 +376,7 @@ def _rescue(draw: Draw) -> Scenario:
             TreeCheck(path="/workspace/rescued", files=dict(good)),
             FileCheck(path="/workspace/damaged.txt", text=damaged),
             *(
-                _packed(f"/workspace/boxes/{names[number]}", kinds[number], parts[number])
+                holds(f"/workspace/boxes/{names[number]}", kinds[number], parts[number])
                 for number in range(count)
                 if number not in broken
             ),
@@ -452,8 +389,8 @@ def _rescue(draw: Draw) -> Scenario:
             '"$f"; fi; done '
             "< /tmp/list > ../damaged.txt",
         ],
-        setup=[*setup, f"rm -r {_STAGE}"],
-        needs=_needs(*kinds),
+        setup=[*setup, f"rm -r {STAGE}"],
+        needs=programs_for(*kinds),
     )
 
 
@@ -472,20 +409,20 @@ def _reproducible(draw: Draw) -> Scenario:
     target = f"/workspace/{top}.{kind}"
     return Scenario(
         f"Pack the regular files below /workspace/source, hidden ones too but none whose name ends in {skipped}, into "
-        f"{target}, {_said(kind)} that comes out the same on every machine: all paths in it begin with {top}/ in "
+        f"{target}, {said(kind)} that comes out the same on every machine: all paths in it begin with {top}/ in "
         "place of the source folder, files are in the order of `LC_ALL=C sort` of their paths, owner and group have "
         f"the number 0, and every modification time is {day} 00:00:00 UTC. (Entries for folders may be there or not.) "
         "Leave the source as it is.",
         {f"/workspace/source/{path}": file(text) for path, text in files.items()},
         [
-            _packed(target, kind, inside),
-            RunCheck(argv=("python3", "-I", "-S", "-c", _ORDER, target), stdout=order, compare="json"),
+            holds(target, kind, inside),
+            RunCheck(argv=("python3", "-I", "-S", "-c", ORDER, target), stdout=order, compare="json"),
             TreeCheck(path="/workspace/source", files=dict(files)),
         ],
         [
             f"mkdir /tmp/p && cp -r source /tmp/p/{top} && find /tmp/p -type f -name '*{skipped}' -delete",
             f"cd /tmp/p && find {top} -type f | LC_ALL=C sort | tar --verbatim-files-from -T - --owner=0 --group=0 "
-            f"--mtime='{day} 00:00:00Z' -c | {_TARS[kind]} > {target}",
+            f"--mtime='{day} 00:00:00Z' -c | {TARS[kind]} > {target}",
         ],
-        needs=_needs(kind),
+        needs=programs_for(kind),
     )

@@ -4,50 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from agentworld_envs.domains.terminal.checks import Check, FileCheck, ProcessCheck, TreeCheck
 from agentworld_envs.domains.terminal.draw import TOPICS, Draw
 from agentworld_envs.domains.terminal.scenario import Entry, Level, Scenario, file, folder
+from agentworld_envs.domains.terminal.workers import (
+    GONE,
+    SCRIPT,
+    WORKER,
+    Worker,
+    draw_workers,
+    end,
+    find,
+    runs,
+    start,
+    until_more,
+    wait_for_all,
+)
 
-_WORKER = """\
-#!/bin/bash
-# worker.sh --queue NAME --rate N: works on a queue.
-# TERM: writes what it knows to state/NAME.state and ends. HUP: reads etc/NAME.conf again.
-cd /workspace || exit 1
-while [ $# -gt 1 ]; do
-    case $1 in
-        --queue) queue=$2 ;;
-        --rate) rate=$2 ;;
-    esac
-    shift 2
-done
-read_limit() { sed -n 's/^limit = //p' "etc/$queue.conf"; }
-finish() {
-    kill "$nap" 2> /dev/null
-    echo "queue=$queue rate=$rate limit=$limit" > "state/$queue.state"
-    echo "stopped" >> "log/$queue.log"
-    echo "$queue" >> log/order.log
-    exit 0
-}
-reload() {
-    limit=$(read_limit)
-    echo "reloaded limit=$limit" >> "log/$queue.log"
-}
-limit=$(read_limit)
-nap=0
-trap finish TERM
-trap reload HUP
-echo "started rate=$rate limit=$limit" >> "log/$queue.log"
-while :; do
-    sleep 3600 &
-    nap=$!
-    wait "$nap"
-    kill "$nap" 2> /dev/null
-done
-"""
 _KEEPER = """\
 #!/bin/bash
 # keeper.sh NAME N: runs worker.sh for a queue, and runs it again whenever it ends.
@@ -66,28 +42,6 @@ while :; do
     sleep 0.2
 done
 """
-_SCRIPT = "/workspace/services/worker.sh"
-
-
-class _Worker(NamedTuple):
-    queue: str
-    rate: int
-    limit: int
-
-    @property
-    def command(self) -> str:
-        """How it is started."""
-        return f"bash {_SCRIPT} --queue {self.queue} --rate {self.rate}"
-
-    @property
-    def started(self) -> str:
-        """What it logs first."""
-        return f"started rate={self.rate} limit={self.limit}\n"
-
-    @property
-    def state(self) -> str:
-        """What it leaves when it ends."""
-        return f"queue={self.queue} rate={self.rate} limit={self.limit}\n"
 
 
 def build(rng: np.random.Generator, level: Level) -> Scenario:
@@ -99,51 +53,8 @@ def build(rng: np.random.Generator, level: Level) -> Scenario:
     return draw.pick(makers[level])(draw)
 
 
-def _workers(draw: Draw, count: int) -> list[_Worker]:
-    rates = draw.some(range(2, 99), count)
-    return [
-        _Worker(queue, rate, draw.between(10, 900)) for queue, rate in zip(draw.some(TOPICS, count), rates, strict=True)
-    ]
-
-
-def _wait(log: str, word: str = "started") -> str:
-    """Shell text that waits until something is in a log."""
-    return f"until grep -q '{word}' /workspace/log/{log} 2> /tmp/none; do sleep 0.1; done"
-
-
-def _wait_all(workers: Sequence[_Worker]) -> str:
-    """What a command has just started may not be up yet."""
-    return "cd /workspace; " + "; ".join(_wait(f"{worker.queue}.log") for worker in workers)
-
-
-_GONE = "while kill -0 $p 2> /tmp/none; do sleep 0.1; done"
-"""Waits for the end of the processes in `p`. A solution waits in the command that caused a change: what is still on its
-way when a command returns would make the next observation a matter of luck."""
-
-
-def _find(word: str) -> str:
-    """The processes that have exactly this argument, in `p`; `[ ]` keeps grep from finding itself."""
-    return f"p=$(grep -slzx -e '{word[:-1]}[{word[-1]}]' /proc/[0-9]*/cmdline | cut -d/ -f3)"
-
-
-def _end(word: str) -> str:
-    """Ends them gently."""
-    return f"{_find(word)}; kill -TERM $p; {_GONE}"
-
-
-def _until_more(log: str, word: str, command: str) -> str:
-    """A command that makes a process write a line with this word to its log, and the wait for that."""
-    count = f"$(grep -c '{word}' /workspace/log/{log})"
-    return f"n={count}; {command} until [ {count} -gt $n ]; do sleep 0.1; done"
-
-
-def _runs(queue: str, rate: int | None = None, *, running: bool = True) -> ProcessCheck:
-    pattern = rf"worker\.sh --queue {queue} --rate {rate or '[0-9]+'}( |$)"
-    return ProcessCheck(pattern=pattern, running=running)
-
-
 def _scenario(
-    workers: Sequence[_Worker],
+    workers: Sequence[Worker],
     instruction: str,
     logs: Mapping[str, str],
     states: Mapping[str, str],
@@ -156,7 +67,7 @@ def _scenario(
 ) -> Scenario:
     """Args: logs: by queue, of those that do not just run on. states: files that ended processes left, by queue.
     settings: contents of etc at the end, by queue, where they change."""
-    files: dict[str, Entry] = {_SCRIPT: file(_WORKER, mode="755")}
+    files: dict[str, Entry] = {SCRIPT: file(WORKER, mode="755")}
     files |= {f"/workspace/{name}": folder() for name in ("log", "state")}
     files |= {f"/workspace/etc/{w.queue}.conf": file(f"# queue {w.queue}\nlimit = {w.limit}\n") for w in workers}
     files |= dict(more or {})
@@ -167,7 +78,7 @@ def _scenario(
     for worker in workers:
         kept.append(FileCheck(path=f"/workspace/log/{worker.queue}.log", text=logs.get(worker.queue, worker.started)))
         if services is None and worker.queue not in logs:  # else they are the children of what is listed
-            kept.append(_runs(worker.queue, worker.rate))
+            kept.append(runs(worker.queue, worker.rate))
     commands = [worker.command for worker in workers] if services is None else services
     logs_of = [f"/workspace/log/{worker.queue}.log" for worker in workers]
     return Scenario(instruction, files, [*checks, *kept], solution, services=commands, ready=logs_of)
@@ -191,7 +102,7 @@ _SPARE = "All other workers have to go on running, undisturbed."
 
 
 def _stop(draw: Draw) -> Scenario:
-    workers = _workers(draw, draw.between(3, 5))
+    workers = draw_workers(draw, draw.between(3, 5))
     hit = draw.pick(workers)
     by_rate = draw.chance(0.4)
     which = f"whose rate is {hit.rate}" if by_rate else f"for the queue `{hit.queue}`"
@@ -201,16 +112,16 @@ def _stop(draw: Draw) -> Scenario:
         f"how), and make sure that it has ended. {_SPARE}",
         {hit.queue: hit.started + "stopped\n"},
         {hit.queue: hit.state},
-        [_runs(hit.queue, running=False)],
+        [runs(hit.queue, running=False)],
         [
-            _wait_all(workers),
-            _end(str(hit.rate) if by_rate else hit.queue),
+            wait_for_all(workers),
+            end(str(hit.rate) if by_rate else hit.queue),
         ],
     )
 
 
 def _reload(draw: Draw) -> Scenario:
-    workers = _workers(draw, draw.between(3, 5))
+    workers = draw_workers(draw, draw.between(3, 5))
     hit = draw.pick(workers)
     limit = hit.limit + draw.between(1, 400)
     return _scenario(
@@ -219,19 +130,19 @@ def _reload(draw: Draw) -> Scenario:
         f"worker of that queue read its settings again, without ending it (the script says how). {_SPARE}",
         {hit.queue: f"{hit.started}reloaded limit={limit}\n"},
         {},
-        [_runs(hit.queue, hit.rate)],
+        [runs(hit.queue, hit.rate)],
         [
-            _wait_all(workers),
+            wait_for_all(workers),
             f"sed -i 's/^limit = .*/limit = {limit}/' etc/{hit.queue}.conf",
-            f"{_find(hit.queue)}; {_until_more(f'{hit.queue}.log', 'reloaded', 'kill -HUP $p &&')}",
+            f"{find(hit.queue)}; {until_more(f'{hit.queue}.log', 'reloaded', 'kill -HUP $p &&')}",
         ],
         settings={hit.queue: f"# queue {hit.queue}\nlimit = {limit}\n"},
     )
 
 
 def _which(draw: Draw) -> Scenario:
-    workers = _workers(draw, draw.between(4, 6))
-    idle = _Worker(draw.pick([topic for topic in TOPICS if topic not in [w.queue for w in workers]]), 1, 50)
+    workers = draw_workers(draw, draw.between(4, 6))
+    idle = Worker(draw.pick([topic for topic in TOPICS if topic not in [w.queue for w in workers]]), 1, 50)
     total = draw.chance(0.4)
     rates = sorted(worker.rate for worker in workers)
     limit = rates[len(rates) // 2] - 1
@@ -258,7 +169,7 @@ def _which(draw: Draw) -> Scenario:
         {},
         {},
         [FileCheck(path="/workspace/workers.txt", text=answer)],
-        [_wait_all(workers), f"{listing} | {pipe} > workers.txt"],
+        [wait_for_all(workers), f"{listing} | {pipe} > workers.txt"],
         more={f"/workspace/etc/{idle.queue}.conf": file(f"# queue {idle.queue}\nlimit = {idle.limit}\n")},
     )
 
@@ -266,13 +177,8 @@ def _which(draw: Draw) -> Scenario:
 # -- level 2 -------------------------------------------------------------------------------------------------------
 
 
-def _start(worker: _Worker) -> str:
-    command = f"setsid {worker.command} > /tmp/{worker.queue}.out 2>&1 < /dev/null &"
-    return _until_more(f"{worker.queue}.log", f"rate={worker.rate}", command)
-
-
 def _restart(draw: Draw) -> Scenario:
-    workers = _workers(draw, draw.between(4, 6))
+    workers = draw_workers(draw, draw.between(4, 6))
     hit = draw.pick(workers)
     new = hit._replace(rate=hit.rate + 100 + draw.between(1, 99))
     return _scenario(
@@ -282,17 +188,17 @@ def _restart(draw: Draw) -> Scenario:
         f"the background and in the same form as the others. It has to go on running when you are done. {_SPARE}",
         {hit.queue: f"{hit.started}stopped\n{new.started}"},
         {hit.queue: hit.state},
-        [_runs(hit.queue, new.rate), _runs(hit.queue, hit.rate, running=False)],
+        [runs(hit.queue, new.rate), runs(hit.queue, hit.rate, running=False)],
         [
-            _wait_all(workers),
-            _end(hit.queue),
-            _start(new),
+            wait_for_all(workers),
+            end(hit.queue),
+            start(new),
         ],
     )
 
 
 def _stop_some(draw: Draw) -> Scenario:
-    workers = _workers(draw, draw.between(5, 7))
+    workers = draw_workers(draw, draw.between(5, 7))
     rates = sorted(worker.rate for worker in workers)
     above = draw.chance(0.5)
     limit = rates[len(rates) - 3] if above else rates[2]
@@ -307,20 +213,20 @@ def _stop_some(draw: Draw) -> Scenario:
         {worker.queue: worker.state for worker in hits},
         [
             FileCheck(path="/workspace/stopped.txt", text=f"{len(hits)}\n"),
-            *(_runs(worker.queue, running=False) for worker in hits),
+            *(runs(worker.queue, running=False) for worker in hits),
         ],
         [
-            _wait_all(workers),
+            wait_for_all(workers),
             "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/cmdline 2> /tmp/e | grep -q 'worke[r]\\.sh$' && tr '\\0' "
             f"'\\n' < $p/cmdline | awk 'p == \"--rate\" && {test} {{ f = 1 }} {{ p = $0 }} END {{ exit !f }}' && echo "
-            f"${{p#/proc/}}; done > /tmp/pids; wc -l < /tmp/pids > stopped.txt; p=$(cat /tmp/pids); kill $p; " + _GONE,
+            f"${{p#/proc/}}; done > /tmp/pids; wc -l < /tmp/pids > stopped.txt; p=$(cat /tmp/pids); kill $p; " + GONE,
         ],
     )
 
 
 def _by_settings(draw: Draw) -> Scenario:
     """Which one it is says only the file of settings; one file is of a queue that nobody works on."""
-    workers = _workers(draw, draw.between(4, 6))
+    workers = draw_workers(draw, draw.between(4, 6))
     lowest = draw.chance(0.5)
     limits = draw.some(range(100, 900), len(workers))
     workers = [worker._replace(limit=limit) for worker, limit in zip(workers, limits, strict=True)]
@@ -334,13 +240,13 @@ def _by_settings(draw: Draw) -> Scenario:
         f"in such a way that it saves its state. Write its queue to /workspace/stopped.txt. {_SPARE}",
         {hit.queue: hit.started + "stopped\n"},
         {hit.queue: hit.state},
-        [FileCheck(path="/workspace/stopped.txt", text=f"{hit.queue}\n"), _runs(hit.queue, running=False)],
+        [FileCheck(path="/workspace/stopped.txt", text=f"{hit.queue}\n"), runs(hit.queue, running=False)],
         [
-            _wait_all(workers),
+            wait_for_all(workers),
             "for f in log/*.log; do q=$(basename $f .log); echo \"$(sed -n 's/^limit = //p' etc/$q.conf) $q\"; done | "
             f"sort -n | {'head' if lowest else 'tail'} -n 1 | cut -d' ' -f2 > stopped.txt",
             'q=$(cat stopped.txt); p=$(grep -slzx -e "[${q:0:1}]${q:1}" /proc/[0-9]*/cmdline | cut -d/ -f3); kill $p; '
-            + _GONE,
+            + GONE,
         ],
         more={f"/workspace/etc/{idle}.conf": file(f"# queue {idle}\nlimit = {decoy}\n")},
     )
@@ -349,12 +255,12 @@ def _by_settings(draw: Draw) -> Scenario:
 # -- level 3 -------------------------------------------------------------------------------------------------------
 
 
-def _keeper(worker: _Worker) -> str:
+def _keeper(worker: Worker) -> str:
     return f"bash /workspace/services/keeper.sh {worker.queue} {worker.rate}"
 
 
 def _kept(draw: Draw) -> Scenario:
-    workers = _workers(draw, draw.between(3, 5))
+    workers = draw_workers(draw, draw.between(3, 5))
     hits = draw.some(workers, draw.between(1, 2))
     names = " and ".join(f"the queue `{worker.queue}`" for worker in hits)
     keeper = "/workspace/services/keeper.sh"
@@ -363,7 +269,7 @@ def _kept(draw: Draw) -> Scenario:
         running = worker not in hits
         checks.append(ProcessCheck(pattern=rf"keeper\.sh {worker.queue} {worker.rate}( |$)", running=running))
         if not running:
-            checks.append(_runs(worker.queue, running=False))
+            checks.append(runs(worker.queue, running=False))
     return _scenario(
         workers,
         f"{_intro(draw, len(workers))} Each of them is looked after by a process of its own. We give up {names}: "
@@ -374,10 +280,10 @@ def _kept(draw: Draw) -> Scenario:
         {worker.queue: worker.state for worker in hits},
         checks,
         [
-            _wait_all(workers),
+            wait_for_all(workers),
             *(
                 f"p=$(grep -slz 'keepe[r]\\.sh$' $(grep -slzx '{w.queue[:-1]}[{w.queue[-1]}]' /proc/[0-9]*/cmdline) | "
-                f"cut -d/ -f3); kill $p; {_GONE}"
+                f"cut -d/ -f3); kill $p; {GONE}"
                 for w in hits
             ),
         ],
@@ -388,7 +294,7 @@ def _kept(draw: Draw) -> Scenario:
 
 def _ordered(draw: Draw) -> Scenario:
     """A chain of needs; what does not belong to it stays."""
-    workers = _workers(draw, draw.between(5, 7))
+    workers = draw_workers(draw, draw.between(5, 7))
     chain = draw.some(workers, draw.between(3, 4))
     rest = [worker for worker in workers if worker not in chain]
     needs = [f"{one.queue} needs {other.queue}" for one, other in pairwise(chain)]
@@ -407,11 +313,11 @@ def _ordered(draw: Draw) -> Scenario:
         {worker.queue: worker.state for worker in chain},
         [
             FileCheck(path="/workspace/log/order.log", text="".join(f"{worker.queue}\n" for worker in chain)),
-            *(_runs(worker.queue, running=False) for worker in chain),
+            *(runs(worker.queue, running=False) for worker in chain),
         ],
         [
-            _wait_all(workers),
-            *(_end(worker.queue) for worker in chain),
+            wait_for_all(workers),
+            *(end(worker.queue) for worker in chain),
         ],
         more={"/workspace/needs.txt": needed},
     )
@@ -419,7 +325,7 @@ def _ordered(draw: Draw) -> Scenario:
 
 def _rolling(draw: Draw) -> Scenario:
     """Some run with an old limit: their settings were changed, and nobody told them."""
-    workers = _workers(draw, draw.between(4, 6))
+    workers = draw_workers(draw, draw.between(4, 6))
     old = draw.some(workers, draw.between(2, 3))
     rates = {worker.queue: worker.rate + 100 for worker in old}
     table = [f"{worker.queue} {rates.get(worker.queue, worker.rate)}" for worker in draw.shuffled(workers)]
@@ -427,12 +333,12 @@ def _rolling(draw: Draw) -> Scenario:
     table.insert(draw.between(0, len(table)), f"# {free} 5")
     logs = {}
     checks: list[Check] = []
-    solution = [_wait_all(workers)]
+    solution = [wait_for_all(workers)]
     for worker in old:
         new = worker._replace(rate=rates[worker.queue])
         logs[worker.queue] = f"{worker.started}stopped\n{new.started}"
-        checks += [_runs(new.queue, new.rate), _runs(worker.queue, worker.rate, running=False)]
-        solution += [_end(worker.queue), _start(new)]
+        checks += [runs(new.queue, new.rate), runs(worker.queue, worker.rate, running=False)]
+        solution += [end(worker.queue), start(new)]
     return _scenario(
         workers,
         f"{_intro(draw, len(workers))} /workspace/rates.txt says with which rate the worker of each queue should run "
