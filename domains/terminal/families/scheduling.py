@@ -7,13 +7,21 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 
-from agentworld_envs.domains.terminal.checks import Check, FileCheck, RunCheck
-from agentworld_envs.domains.terminal.draw import TOPICS, Draw
-from agentworld_envs.domains.terminal.scenario import Entry, Level, Scenario, file
-from agentworld_envs.domains.terminal.schedule import CANON, READER, canonical, jobs, parse, runs
+from agentworld_envs.domains.terminal.checks import FileCheck, RunCheck
+from agentworld_envs.domains.terminal.crontabs import (
+    TAB,
+    answer_file,
+    command_of_job,
+    draw_tab,
+    job_names,
+    python_solution,
+    some_day,
+    tab_scenario,
+)
+from agentworld_envs.domains.terminal.draw import Draw
+from agentworld_envs.domains.terminal.scenario import Level, Scenario
+from agentworld_envs.domains.terminal.schedule import canonical, jobs, parse, runs
 
-_TAB = "/workspace/crontab"
-_VERBS = ("sync", "report", "cleanup", "backup", "rotate", "import", "mail")
 _RULES = (
     "As usual, day of week 0 and 7 are Sunday, and if both day of month and day of week are something else than *, a "
     "day that fits either of them counts."
@@ -34,113 +42,37 @@ def build(rng: np.random.Generator, level: Level) -> Scenario:
     return draw.pick(makers[level])(draw)
 
 
-# -- files ---------------------------------------------------------------------------------------------------------
-
-
-def _names(draw: Draw, count: int) -> list[str]:
-    return draw.some([f"{topic}_{verb}" for topic in TOPICS for verb in _VERBS], count)
-
-
-def _command(draw: Draw, name: str) -> str:
-    return f"/opt/jobs/{name}.sh" + draw.pick(("", "", " --quiet", f" --keep {draw.between(2, 30)}"))
-
-
-def _when(draw: Draw, level: Level) -> str:
-    """Five fields; the kinds of them grow with the level."""
-    minute, hour = draw.between(0, 59), draw.between(0, 23)
-    weekday, day = draw.between(0, 6), draw.between(1, 28)
-    plain = [f"{minute} {hour} * * *", f"{minute} {hour} * * {weekday}", f"{minute} {hour} {day} * *"]
-    plain += [f"{minute} {hour} * {draw.between(1, 12)} *", f"{minute} {hour} * * 1-5", f"{minute} * * * *"]
-    first = draw.between(0, 12)
-    ranges = [f"*/{draw.pick((10, 15, 20, 30))} {first}-{first + draw.between(1, 9)} * * 1-5", f"{minute} */6 * * *"]
-    ranges += [f"{minute % 30},{minute % 30 + 30} {hour} * * 0,6", f"{minute} {hour} 1,15 * *"]
-    ranges += [f"{minute} {first},{first + 11} * * {draw.between(1, 3)}-{draw.between(4, 6)}"]
-    rich = [f"{minute} {hour} {day} * {weekday}", f"{minute} {hour} 1-{day} * fri", f"{minute} {hour} * * 7"]
-    rich += [f"5-{draw.between(20, 55)}/7 {hour} * * mon-wed", f"{minute} {hour} * jan-{draw.pick(('jun', 'Nov'))} *"]
-    rich += [draw.pick(("@daily", "@weekly", "@monthly", "@hourly"))]
-    return draw.pick({1: plain, 2: [*plain[:3], *ranges], 3: [*ranges, *rich, *rich]}[level])
-
-
-def _tab(draw: Draw, count: int, level: Level) -> list[str]:
-    """A crontab with a comment and a setting; at level 3 also with lines that are no good."""
-    lines = [f"{_when(draw, level)} {_command(draw, name)}" for name in _names(draw, count)]
-    lines = [f"# jobs of {draw.company()}", "SHELL=/bin/bash", *lines]
-    old = f"# {_when(draw, 1)} /opt/jobs/{draw.pick(TOPICS)}_old.sh"
-    lines.insert(draw.between(2, len(lines)), old)
-    if level == 3:
-        broken = ("61 4 * * *", "5 24 * * *", "10 3 0 * *", "7 5 * 13 *", "8 6 * *", "every day 4 * *", "9 17-9 * * *")
-        for number, when in enumerate(draw.some(broken, 3)):
-            lines.insert(draw.between(2, len(lines)), f"{when} /opt/jobs/{draw.pick(TOPICS)}_bad{number}.sh")
-        lines = [line if draw.chance(0.8) else f"\t{line}" for line in lines]
-        lines.insert(3, "")
-    return lines
-
-
-def _day(draw: Draw) -> date:
-    return date(2024, 1, 1) + timedelta(days=draw.between(0, 365))
-
-
-def _scenario(
-    lines: Sequence[str],
-    instruction: str,
-    checks: Sequence[Check],
-    solution: Sequence[str],
-    *,
-    after: Sequence[str] | None = None,
-    more: dict[str, str] | None = None,
-) -> Scenario:
-    """Args: after: what the crontab has to mean in the end; when not given, it has to stay as it is."""
-    text = "\n".join(lines) + "\n"
-    files: dict[str, Entry] = {_TAB: file(text)}
-    files |= {f"/workspace/{name}": file(content) for name, content in (more or {}).items()}
-    tab: Check = FileCheck(path=_TAB, text=text)
-    if after is not None:
-        argv = ("python3", "-I", "-S", "-c", CANON, _TAB)
-        tab = RunCheck(argv=argv, stdout=canonical(after), compare="json")
-    kept = [FileCheck(path=f"/workspace/{name}", text=content) for name, content in (more or {}).items()]
-    return Scenario(instruction, files, [*checks, tab, *kept], solution)
-
-
-def _answer(name: str, rows: Sequence[str]) -> FileCheck:
-    return FileCheck(path=f"/workspace/{name}", text="".join(f"{row}\n" for row in rows))
-
-
-def _python(body: str, target: str) -> list[str]:
-    """Solution that reads the crontab with `READER`."""
-    return [READER, f"cd /tmp && python3 - > /workspace/{target} <<'END'\nfrom tab import *\n{body}\nEND"]
-
-
 # -- level 1 -------------------------------------------------------------------------------------------------------
 
 
 def _on_day(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(9, 13), 1)
-    day = _day(draw)
+    lines = draw_tab(draw, draw.between(9, 13), 1)
+    day = some_day(draw)
     names = sorted(job.name for job in jobs(lines) if job.on(day))
     if not names:
         return _on_day(draw)
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"Which jobs of {_TAB} (in the usual crontab format, without a column for users) run at least once on {day}? "
+        f"Which jobs of {TAB} (in the usual crontab format, without a column for users) run at least once on {day}? "
         f"Write their names to /workspace/jobs.txt, one per line, sorted as by `LC_ALL=C sort`. {_NAMED} Lines with # "
         "are no jobs.",
-        [_answer("jobs.txt", names)],
-        _python(f"print('\\n'.join(sorted(n for n, f in read() if times(f, '{day}', 1))))", "jobs.txt"),
+        [answer_file("jobs.txt", names)],
+        python_solution(f"print('\\n'.join(sorted(n for n, f in read() if times(f, '{day}', 1))))", "jobs.txt"),
     )
 
 
 def _times(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(7, 10), 1)
-    day = _day(draw)
+    lines = draw_tab(draw, draw.between(7, 10), 1)
+    day = some_day(draw)
     job = draw.pick(jobs(lines))
     if not job.on(day):
         return _times(draw)
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"At what times does the job {job.name} of the crontab {_TAB} run on {day}? Write them as hh:mm (24 hours, two "
+        f"At what times does the job {job.name} of the crontab {TAB} run on {day}? Write them as hh:mm (24 hours, two "
         f"digits each), one per line and in order, to /workspace/times.txt. {_NAMED}",
-        [_answer("times.txt", [f"{when:%H:%M}" for when in job.on(day)])],
-        _python(
+        [answer_file("times.txt", [f"{when:%H:%M}" for when in job.on(day)])],
+        python_solution(
             f"print(*[t.strftime('%H:%M') for n, f in read() if n == '{job.name}' for t in times(f, '{day}', 1)], "
             "sep='\\n')",
             "times.txt",
@@ -173,16 +105,16 @@ def _wish(draw: Draw) -> tuple[str, str]:
 
 
 def _change(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(6, 9), 1)
+    lines = draw_tab(draw, draw.between(6, 9), 1)
     job = draw.pick(jobs(lines))
     words, when = _wish(draw)
     place = _index(lines, job.name)
     after = [*lines[:place], f"{when} {job.command}", *lines[place + 1 :]]
     if canonical(after) == canonical(lines):
         return _change(draw)
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"Change {_TAB} so that the job {job.name} runs {words}, and at no other time. Its command, the order of the "
+        f"Change {TAB} so that the job {job.name} runs {words}, and at no other time. Its command, the order of the "
         f"lines, and all other lines stay as they are. {_NAMED}",
         [_comments(lines)],
         [f"sed -i '\\,^[0-9*].*/{job.name}\\.sh, s;^.* /opt;{when} /opt;' crontab"],
@@ -194,18 +126,18 @@ def _comments(lines: Sequence[str]) -> RunCheck:
     """Lines of comments are still there; there may be more of them."""
     wanted = [line for line in lines if line.startswith("#")]
     program = "import sys; print(all(w in open(sys.argv[1]).read().split('\\n') for w in sys.argv[2:]))"
-    return RunCheck(argv=("python3", "-I", "-S", "-c", program, _TAB, *wanted), stdout="True\n")
+    return RunCheck(argv=("python3", "-I", "-S", "-c", program, TAB, *wanted), stdout="True\n")
 
 
 def _switch_off(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(7, 11), 1)
+    lines = draw_tab(draw, draw.between(7, 11), 1)
     off = draw.some([job.name for job in jobs(lines)], draw.between(1, 2))
     after = [f"#{line}" if (job := parse(line)) is not None and job.name in off else line for line in lines]
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"Switch off {' and '.join(off)} in the crontab {_TAB}: put a # and nothing else in front of the line, so "
+        f"Switch off {' and '.join(off)} in the crontab {TAB}: put a # and nothing else in front of the line, so "
         f"that it can be switched on again later. All other lines stay as they are. {_NAMED}",
-        [FileCheck(path=_TAB, text="\n".join(after) + "\n")],
+        [FileCheck(path=TAB, text="\n".join(after) + "\n")],
         ["sed -i " + " ".join(f"-e '/^[0-9*].*{name}.sh/ s/^/#/'" for name in off) + " crontab"],
         after=after,
     )
@@ -215,19 +147,19 @@ def _switch_off(draw: Draw) -> Scenario:
 
 
 def _counts(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(8, 12), 2)
-    first = _day(draw)
+    lines = draw_tab(draw, draw.between(8, 12), 2)
+    first = some_day(draw)
     days = draw.between(5, 14)
     last = first + timedelta(days=days - 1)
     counts = [(len(runs(job, first, last)), job.name) for job in jobs(lines)]
     rows = [f"{name} {count}" for count, name in sorted(counts, key=lambda row: (-row[0], row[1])) if count]
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"How often does each job of the crontab {_TAB} run from {first} to {last}, both days included? Write `name "
+        f"How often does each job of the crontab {TAB} run from {first} to {last}, both days included? Write `name "
         "count` lines to /workspace/counts.txt, the highest count first and equal counts in the order of `LC_ALL=C "
         f"sort` of the names; leave out jobs that do not run. {_NAMED} {_RULES}",
-        [_answer("counts.txt", rows)],
-        _python(
+        [answer_file("counts.txt", rows)],
+        python_solution(
             f"c = sorted((-len(times(f, '{first}', {days})), n) for n, f in read())\n"
             "print('\\n'.join(f'{n} {-k}' for k, n in c if k))",
             "counts.txt",
@@ -236,8 +168,8 @@ def _counts(draw: Draw) -> Scenario:
 
 
 def _next(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(6, 9), 2)
-    now = datetime.combine(_day(draw), datetime.min.time()) + timedelta(minutes=draw.between(0, 1_439))
+    lines = draw_tab(draw, draw.between(6, 9), 2)
+    now = datetime.combine(some_day(draw), datetime.min.time()) + timedelta(minutes=draw.between(0, 1_439))
     job = draw.pick(jobs(lines))
     count = draw.between(3, 6)
     coming = [when for when in runs(job, now.date(), now.date() + timedelta(days=80)) if when > now]
@@ -246,13 +178,13 @@ def _next(draw: Draw) -> Scenario:
         now = coming.pop(0)
     if len(coming) < count:
         return _next(draw)
-    return _scenario(
+    return tab_scenario(
         lines,
         f"Suppose it is {now:%Y-%m-%d %H:%M}. When are the next {count} runs of the job {job.name} in the crontab "
-        f"{_TAB}, all after that moment? Write them to /workspace/next.txt as `YYYY-MM-DD hh:mm`, one per line, the "
+        f"{TAB}, all after that moment? Write them to /workspace/next.txt as `YYYY-MM-DD hh:mm`, one per line, the "
         f"earliest first. {_NAMED} {_RULES}",
-        [_answer("next.txt", [f"{when:%Y-%m-%d %H:%M}" for when in coming[:count]])],
-        _python(
+        [answer_file("next.txt", [f"{when:%Y-%m-%d %H:%M}" for when in coming[:count]])],
+        python_solution(
             f"t = [t for n, f in read() if n == '{job.name}' for t in times(f, '{now.date()}', 81)]\n"
             f"print(*[str(x)[:16] for x in t if str(x)[:16] > '{now:%Y-%m-%d %H:%M}'][:{count}], sep='\\n')",
             "next.txt",
@@ -261,26 +193,26 @@ def _next(draw: Draw) -> Scenario:
 
 
 def _together(draw: Draw) -> Scenario:
-    day = _day(draw)
-    lines = _tab(draw, 7, 2)
+    day = some_day(draw)
+    lines = draw_tab(draw, 7, 2)
     clocks = [(draw.between(0, 59), draw.between(0, 23)) for _ in range(3)]
     extra = [f"{m} {h} * * *" for m, h in clocks] + [f"{m} {h},{(h + 1) % 24} {day.day} * *" for m, h in clocks[:2]]
     used = {job.name for job in jobs(lines)}
-    for when, name in zip(extra, [name for name in _names(draw, 20) if name not in used], strict=False):
-        lines.insert(draw.between(2, len(lines)), f"{when} {_command(draw, name)}")
+    for when, name in zip(extra, [name for name in job_names(draw, 20) if name not in used], strict=False):
+        lines.insert(draw.between(2, len(lines)), f"{when} {command_of_job(draw, name)}")
     starts: dict[datetime, list[str]] = {}
     for job in jobs(lines):
         for moment in job.on(day):
             starts.setdefault(moment, []).append(job.name)
     rows = [f"{start:%H:%M} {' '.join(sorted(found))}" for start, found in sorted(starts.items()) if len(found) > 1]
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"On {day}, some jobs of the crontab {_TAB} start in the same minute. Write one line to "
+        f"On {day}, some jobs of the crontab {TAB} start in the same minute. Write one line to "
         "/workspace/together.txt for each minute in which two or more start: the time as hh:mm and the names of these "
         f"jobs, sorted as by `LC_ALL=C sort`, with single blanks in between; the lines in the order of time. {_NAMED} "
         f"{_RULES}",
-        [_answer("together.txt", rows)],
-        _python(
+        [answer_file("together.txt", rows)],
+        python_solution(
             f"d = {{}}\nfor n, f in read():\n    for t in times(f, '{day}', 1): d.setdefault(t.strftime('%H:%M'), "
             "[]).append(n)\nprint(*[k + ' ' + ' '.join(sorted(d[k])) for k in sorted(d) if len(d[k]) > 1], sep='\\n')",
             "together.txt",
@@ -289,9 +221,9 @@ def _together(draw: Draw) -> Scenario:
 
 
 def _add(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(5, 8), 2)
+    lines = draw_tab(draw, draw.between(5, 8), 2)
     used = {job.name for job in jobs(lines)}
-    names = [name for name in _names(draw, 30) if name not in used][: draw.between(2, 3)]
+    names = [name for name in job_names(draw, 30) if name not in used][: draw.between(2, 3)]
     wishes = [_wish(draw) for _ in names]
     new = [f"{when} /opt/jobs/{name}.sh" for name, (_, when) in zip(names, wishes, strict=True)]
     asked = "; ".join(f"/opt/jobs/{name}.sh {words}" for name, (words, _) in zip(names, wishes, strict=True))
@@ -299,9 +231,9 @@ def _add(draw: Draw) -> Scenario:
     place = _index(lines, gone)
     after = [*lines[:place], *lines[place + 1 :], *new]
     appended = "\\n".join(new)
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"In the crontab {_TAB}, remove the line of the job {gone}, and add these jobs at the end, in this order and "
+        f"In the crontab {TAB}, remove the line of the job {gone}, and add these jobs at the end, in this order and "
         f"with exactly these commands: {asked}. All other lines stay as they are. {_NAMED}",
         [_comments(lines)],
         [f"sed -i '/^[^#].*{gone}.sh/d' crontab && printf '{appended}\\n' >> crontab"],
@@ -319,17 +251,17 @@ _SKIP = (
 
 
 def _month(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(9, 13), 3)
+    lines = draw_tab(draw, draw.between(9, 13), 3)
     first = date(2024, draw.between(1, 12), 1)
     last = (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
     rows = sorted(f"{job.name} {len(runs(job, first, last))}" for job in jobs(lines))
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"How often does each job of the crontab {_TAB} run in the month {first:%Y-%m}? Write a line `name count` for "
+        f"How often does each job of the crontab {TAB} run in the month {first:%Y-%m}? Write a line `name count` for "
         "every job, with 0 for those that do not run, to /workspace/month.txt, sorted as by `LC_ALL=C sort`. "
         f"{_NAMED} {_SKIP} {_RULES}",
-        [_answer("month.txt", rows)],
-        _python(
+        [answer_file("month.txt", rows)],
+        python_solution(
             f"print(*sorted(n + ' ' + str(len(times(f, '{first}', {last.day}))) for n, f in read()), sep='\\n')",
             "month.txt",
         ),
@@ -337,8 +269,8 @@ def _month(draw: Draw) -> Scenario:
 
 
 def _overlaps(draw: Draw) -> Scenario:
-    lines = _tab(draw, draw.between(7, 9), 3)
-    day = _day(draw)
+    lines = draw_tab(draw, draw.between(7, 9), 3)
+    day = some_day(draw)
     found = jobs(lines)
     minutes = {job.name: draw.between(3, 55) for job in found}
     pairs = {
@@ -351,16 +283,16 @@ def _overlaps(draw: Draw) -> Scenario:
     if not pairs or len(pairs) > 12:
         return _overlaps(draw)
     table = [f"{name},{value}" for name, value in draw.shuffled(sorted(minutes.items()))]
-    return _scenario(
+    return tab_scenario(
         lines,
         "/workspace/minutes.csv says for each job how many minutes each of its runs takes. Which jobs of the crontab "
-        f"{_TAB} get into each other's way on {day}? Two do if some run of one and some run of the other, both "
+        f"{TAB} get into each other's way on {day}? Two do if some run of one and some run of the other, both "
         "started on that day, are under way at the same time; a run that ends in the minute in which the other one "
         "starts is not in its way (10:00 with 15 minutes ends at 10:15). Write each such pair once to "
         "/workspace/pairs.txt, as two names with a blank in between, each pair and then the lines sorted as by "
         f"`LC_ALL=C sort`. {_NAMED} {_SKIP} {_RULES}",
-        [_answer("pairs.txt", sorted(pairs))],
-        _python(
+        [answer_file("pairs.txt", sorted(pairs))],
+        python_solution(
             "m = {k: int(v) for k, v in (x.strip().split(',') for x in open('/workspace/minutes.csv'))}\n"
             f"r = sorted((n, [t.hour * 60 + t.minute for t in times(f, '{day}', 1)]) for n, f in read())\n"
             "print('\\n'.join(sorted(a + ' ' + b for i, (a, x) in enumerate(r) for b, y in r[i + 1:] "
@@ -376,12 +308,12 @@ def _overlap(start: datetime, length: int, other: datetime, other_length: int) -
 
 
 def _wishes(draw: Draw) -> Scenario:
-    names = _names(draw, draw.between(7, 9))
+    names = job_names(draw, draw.between(7, 9))
     wishes = {name: _wish(draw) for name in names}
     wrong = draw.some(names, draw.between(3, 4))
     lines = [f"# jobs of {draw.company()}", "MAILTO=ops"]
     after = list(lines)
-    commands = {name: _command(draw, name) for name in names}
+    commands = {name: command_of_job(draw, name) for name in names}
     for number, name in enumerate(draw.shuffled(names)):
         right = f"{wishes[name][1]} {commands[name]}"
         now = _spoil(draw, wishes[name][1]) if name in wrong else wishes[name][1]
@@ -393,13 +325,13 @@ def _wishes(draw: Draw) -> Scenario:
     sheet = "".join(f"{name}: {wishes[name][0]}\n" for name in sorted(names))
     fixes = " ".join(f"-e '/^[0-9*].*\\/{name}.sh/ s;^.* /opt;{wishes[name][1]} /opt;'" for name in wrong)
     count = len(wrong)
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"/workspace/wishes.txt says when each job shall run, and at no other times. Some lines of the crontab {_TAB} "
+        f"/workspace/wishes.txt says when each job shall run, and at no other times. Some lines of the crontab {TAB} "
         "do something else. Correct the times in these lines, and leave their commands, the order of the lines and "
         "all lines that are right already as they are. Write the number of lines that you had to correct to "
         f"/workspace/corrected.txt. {_NAMED}",
-        [_comments(lines), _answer("corrected.txt", [str(count)])],
+        [_comments(lines), answer_file("corrected.txt", [str(count)])],
         [f"sed -i {fixes} crontab; echo {count} > corrected.txt"],
         after=after,
         more={"wishes.txt": sheet},
@@ -420,7 +352,7 @@ def _spoil(draw: Draw, when: str) -> str:
 
 def _spread(draw: Draw) -> Scenario:
     """Daily jobs at the same minute move on until nothing collides; the rule makes the result unique."""
-    names = _names(draw, 11)
+    names = job_names(draw, 11)
     clocks = [(draw.between(0, 23), draw.pick((0, 15, 30, 50, 55))) for _ in range(4)]
     clocks.append((23, 55))
     step = draw.pick((5, 10))
@@ -428,7 +360,7 @@ def _spread(draw: Draw) -> Scenario:
     after, taken, moved = list(lines), set[int](), []
     for name in names:
         hour, minute = draw.pick(clocks)
-        command = _command(draw, name)
+        command = command_of_job(draw, name)
         lines.append(f"{minute} {hour} * * * {command}")
         place = hour * 60 + minute
         while place in taken:
@@ -440,14 +372,14 @@ def _spread(draw: Draw) -> Scenario:
         if draw.chance(0.15):
             lines.append(f"# {minute + 1} {hour} * * * {command}")
             after.append(lines[-1])
-    return _scenario(
+    return tab_scenario(
         lines,
-        f"All jobs of the crontab {_TAB} run daily at one time, but some at the same time. Go through the jobs from "
+        f"All jobs of the crontab {TAB} run daily at one time, but some at the same time. Go through the jobs from "
         "top to bottom: as long as a job has the same time as any job above it (with the times that those have by "
         f"then), move it {step} minutes later; after 23:59 the clock goes on at 00:00. Change only these two fields "
         "of these lines, and keep the order of the lines. Write the names of the jobs that were moved, sorted as by "
         f"`LC_ALL=C sort`, to /workspace/moved.txt. {_NAMED} Lines with # stay as they are.",
-        [_comments(lines), _answer("moved.txt", sorted(moved))],
+        [_comments(lines), answer_file("moved.txt", sorted(moved))],
         [
             f"awk '/^[0-9]/ {{ t = $2 * 60 + $1; o = t; while (t in s) t = (t + {step}) % 1440; s[t] = 1; if (t != o) "
             f'{{ c = $6; sub(/.*\\//, "", c); sub(/\\.sh/, "", c); print c > "/tmp/moved" '
