@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from agentworld_envs.backends.real import RealConfig
 from agentworld_envs.backends.shadow.record import Side
 from agentworld_envs.backends.world_model import CassetteConfig, WorldModelConfig
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 from agentworld_envs.interface import ConfigError
 
 if TYPE_CHECKING:
@@ -63,10 +63,7 @@ class ShadowConfig(BaseModel):
         Raises:
             ConfigError: unknown or impossible fields; says which and why.
         """
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            raise config_error("shadow setting", error, cls.model_fields) from error
+        return checked(cls, "shadow setting", fields)
 
     @property
     def forced(self) -> bool:

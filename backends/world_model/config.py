@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from agentworld_envs.backends.world_model.cassette import CassetteConfig, CassetteEngine
 from agentworld_envs.backends.world_model.context import ContextPolicy, Layout
 from agentworld_envs.backends.world_model.engines import Engine, Sampling, build_engine, recommended_settings
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 
 if TYPE_CHECKING:
     from agentworld_envs.backends.world_model.backend import WorldModelBackend
@@ -101,10 +101,7 @@ class WorldModelConfig(BaseModel):
         Raises:
             ConfigError: unknown or impossible fields; says which and why.
         """
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            raise config_error("world-model setting", error, cls.model_fields) from error
+        return checked(cls, "world-model setting", fields)
 
     def engine(self) -> Engine:
         """The engine alone, with its cassette. Loads and contacts nothing.

@@ -1,12 +1,32 @@
-"""`config_error`: what pydantic found wrong, in the words of this package."""
+"""`checked`: pydantic models whose errors are in the words of this package."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agentworld_envs.interface import ConfigError, unknown_name
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def checked(model: type[M], what: str, fields: Mapping[str, Any]) -> M:
+    """Make a model of fields.
+
+    Args:
+        model: its class.
+        what: the noun for a field of it, e.g. `"world-model setting"`.
+        fields: by name.
+
+    Raises:
+        ConfigError: unknown or impossible fields; says which and why.
+    """
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        raise config_error(what, error, model.model_fields) from error
 
 
 def config_error(what: str, error: ValidationError, known: Iterable[str]) -> ConfigError:

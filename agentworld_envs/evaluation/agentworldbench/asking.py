@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentworld_envs.backends.world_model.engines import (
     Completion,
@@ -15,7 +15,7 @@ from agentworld_envs.backends.world_model.engines import (
     Sampling,
     build_engine,
 )
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 from agentworld_envs.evaluation.agentworldbench.journal import Journal
 
 Progress = Callable[[int, int], None]
@@ -51,10 +51,7 @@ class ModelConfig(BaseModel):
         Raises:
             ConfigError: unknown or impossible fields; says which and why.
         """
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            raise config_error("model setting", error, cls.model_fields) from error
+        return checked(cls, "model setting", fields)
 
     def engine(self) -> Engine:
         """The engine. Loads and contacts nothing.

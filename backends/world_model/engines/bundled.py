@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message
 from agentworld_envs.backends.world_model.engines.bundled_decoding import Row, decode
@@ -16,7 +16,7 @@ from agentworld_envs.backends.world_model.engines.bundled_model import NumpyLlam
 from agentworld_envs.backends.world_model.engines.bundled_threads import one_thread
 from agentworld_envs.backends.world_model.engines.bundled_tokenizer import WordTokenizer
 from agentworld_envs.backends.world_model.engines.keys import files_digest
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 from agentworld_envs.interface import ConfigError, ContextOverflow, ProviderTimeout, Usage, classify, unknown_name
 
 FOLDER: Final = Path(__file__).parents[1] / "bundled"
@@ -97,10 +97,7 @@ class BundledEngine(Engine):
         """
         if revision:
             raise ConfigError(f"Bundled models have one revision each: leave revision={revision!r} out.")
-        try:
-            return cls(text, BundledOptions(**options))
-        except ValidationError as error:
-            raise config_error("option of the bundled engine", error, BundledOptions.model_fields) from error
+        return cls(text, checked(BundledOptions, "option of the bundled engine", options))
 
     def count_tokens(self, messages: Sequence[Message]) -> int | None:
         return len(self._model().encode(messages))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Sampling
 from agentworld_envs.backends.world_model.engines.keys import request_key
@@ -27,7 +27,7 @@ from agentworld_envs.backends.world_model.engines.openai_protocol import (
     refusal,
     request_body,
 )
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 from agentworld_envs.interface import (
     ConfigError,
     MissingExtraError,
@@ -137,10 +137,7 @@ class OpenAIEngine(Engine):
         parts = urlsplit(url)
         if not mark or not name or parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"Malformed model 'openai:{text}': expected {FORM}.")
-        try:
-            return cls(url, name, revision, OpenAIOptions(**options))
-        except ValidationError as error:
-            raise config_error("option of the openai engine", error, OpenAIOptions.model_fields) from error
+        return cls(url, name, revision, checked(OpenAIOptions, "option of the openai engine", options))
 
     def check(self) -> None:
         if importlib.util.find_spec("aiohttp") is None:

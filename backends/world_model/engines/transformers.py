@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message
 from agentworld_envs.backends.world_model.engines.transformers_model import LoadedModel, locate, shared_model
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 from agentworld_envs.interface import (
     AgentWorldError,
     ConfigError,
@@ -95,10 +95,7 @@ class TransformersEngine(Engine):
         Raises:
             ConfigError: an option is wrong.
         """
-        try:
-            return cls(text, revision, TransformersOptions(**options))
-        except ValidationError as error:
-            raise config_error("option of the transformers engine", error, TransformersOptions.model_fields) from error
+        return cls(text, revision, checked(TransformersOptions, "option of the transformers engine", options))
 
     def check(self) -> None:
         location = locate(self.path, self._weights)

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from agentworld_envs.backends.world_model.engines.base import Completion, Engine, GenerationRequest, Message, Sampling
 from agentworld_envs.backends.world_model.engines.keys import files_digest, request_key
 from agentworld_envs.backends.world_model.engines.vllm_driver import Flight
 from agentworld_envs.backends.world_model.engines.vllm_loading import adapter_rank, check_installed, find_model
 from agentworld_envs.backends.world_model.engines.vllm_model import LoadedVLLM, release, shared_model
 from agentworld_envs.backends.world_model.engines.vllm_options import VLLMOptions
-from agentworld_envs.backends.world_model.validation import config_error
+from agentworld_envs.backends.world_model.validation import checked
 from agentworld_envs.interface import (
     ContextOverflow,
     ProviderError,
@@ -90,10 +88,7 @@ class VLLMEngine(Engine):
         Raises:
             ConfigError: an option is wrong.
         """
-        try:
-            return cls(text, revision, VLLMOptions(**options))
-        except ValidationError as error:
-            raise config_error("option of the vllm engine", error, VLLMOptions.model_fields) from error
+        return cls(text, revision, checked(VLLMOptions, "option of the vllm engine", options))
 
     def check(self) -> None:
         find_model(self.path, self._weights)
