@@ -7,9 +7,10 @@ In this order, first match wins:
    may be a JSON string), `<tool_call>...</tool_call>` (around bare text, too), or an object of the default tool's own
    arguments;
 3. a JSON list that reaches to the end of the text (the keystrokes of a terminal);
-4. the last `<action>...</action>`;
-5. the last fenced block;
-6. the last line that is not empty, which may be a tool call again. (Where one command may have several lines, as in
+4. the last `<answer>...</answer>`, where the domain has a tool for answers, which gets all that stands inside;
+5. the last `<action>...</action>`;
+6. the last fenced block;
+7. the last line that is not empty, which may be a tool call again. (Where one command may have several lines, as in
    a shell, bare text of several lines is refused: nobody could tell prose from command.)
 
 What stands inside a tool call or a fence is never changed. Bare text calls the domain's default tool. Nothing here
@@ -63,16 +64,24 @@ class Rejection:
 class ActionParser:
     """Parses actions against the tools of one task."""
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]], default_tool: str, *, multiline: bool = False) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Mapping[str, Any]],
+        default_tool: str,
+        *,
+        multiline: bool = False,
+        answer_tool: str | None = None,
+    ) -> None:
         """Compile the schemas.
 
         Args:
             tools: JSON schemas in OpenAI's function form.
             default_tool: the tool that bare text calls, through its first parameter.
             multiline: whether a command of the default tool may have several lines.
+            answer_tool: the tool that `<answer>` tags call, through its first parameter; none by default.
 
         Raises:
-            ConfigError: the default tool is not among `tools`, takes no parameter, or requires more than its first.
+            ConfigError: one of these tools is not among `tools`, takes no parameter, or requires more than its first.
         """
         self._schemas: dict[str, Mapping[str, Any]] = {}
         for tool in tools:
@@ -80,19 +89,27 @@ class ActionParser:
             self._schemas[function["name"]] = function.get("parameters", {})
         self._default = default_tool
         self._multiline = multiline
-        properties = self._schemas.get(default_tool, {}).get("properties", {})
+        self._default_parameter = self._only_parameter(default_tool, "default tool")
+        self._answer = None
+        if answer_tool is not None:
+            self._answer = (answer_tool, self._only_parameter(answer_tool, "tool for answers"))
+
+    def _only_parameter(self, tool: str, role: str) -> str:
+        """The first parameter of a tool, which has to be the only one that it requires."""
+        properties = self._schemas.get(tool, {}).get("properties", {})
         if not properties:
             raise ConfigError(
-                f"Expected the default tool {default_tool!r} with at least one parameter among the tools "
+                f"Expected the {role} {tool!r} with at least one parameter among the tools "
                 f"({', '.join(self._schemas) or 'none'})."
             )
-        self._default_parameter = next(iter(properties))
-        required = set(self._schemas[default_tool].get("required", ())) - {self._default_parameter}
+        first = str(next(iter(properties)))
+        required = set(self._schemas[tool].get("required", ())) - {first}
         if required:
             raise ConfigError(
-                f"Bare text fills only {self._default_parameter!r}, the first parameter of the default tool "
-                f"{default_tool!r}; {', '.join(sorted(required))} may not be required."
+                f"Bare text fills only {first!r}, the first parameter of the {role} {tool!r}; "
+                f"{', '.join(sorted(required))} may not be required."
             )
+        return first
 
     def parse(self, text: Any) -> Action | Rejection:
         """Parse one action. Never raises.
@@ -113,6 +130,10 @@ class ActionParser:
             if call is not None:
                 return call
         listed = text if text[:1] == "[" and _is_json_list(text) else None
+        answered = _last_between(text, "<answer>", "</answer>") if self._answer and tagged is None else None
+        if self._answer and answered is not None:
+            tool, parameter = self._answer
+            return self._checked(tool, {parameter: answered.strip()})
         fenced, nested = _last_fenced(text)
         if nested and self._multiline and tagged is None:
             return Rejection(

@@ -236,7 +236,12 @@ class EpisodeRunner:
         if key not in self._parsers:
             if len(self._parsers) >= MAX_PARSERS:
                 self._parsers.clear()
-            self._parsers[key] = ActionParser(tools, self.domain.default_tool, multiline=self.domain.multiline)
+            self._parsers[key] = ActionParser(
+                tools,
+                self.domain.default_tool,
+                multiline=self.domain.multiline,
+                answer_tool=self.domain.answer_tool,
+            )
         return self._parsers[key]
 
     def _understand(self, turn: Turn) -> None:

@@ -182,6 +182,10 @@ class Domain(ABC):
     tracker_knows_all: ClassVar[bool] = True
     """Whether a tracker can follow everything that an agent may do. Where it cannot, the verdict on a simulated
     episode may be undetermined (`Verdict.determined`), and `reward="replay"` is the one to use."""
+    answer_tool: ClassVar[str | None] = None
+    """Tool by which the agent hands in what is checked, and ends the episode: its first parameter. The verdict then
+    rests on the agent's own words, so that a right answer is right whatever a simulator has said before. `<answer>`
+    tags call it, too."""
     default_model: ClassVar[str | None] = None
     """Model string that `backend="world_model"` takes where none is given; `None` when the user has to choose one."""
     machines: Machines | None = None

@@ -15,7 +15,8 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from agentworld_envs.env import AgentWorldEnv
-from agentworld_envs.interface import Domain, TaskSource
+from agentworld_envs.interface import Action, Domain, TaskSource
+from agentworld_envs.parsing import ActionParser
 from agentworld_envs.testing.play import BAD_ACTIONS, assert_same, expert_plan, go_on, play
 
 INFO_KEYS = {
@@ -299,10 +300,22 @@ def check_simulation_cannot_lie(make: EnvFactory) -> None:
         with closing(_simulated(domain, tasks, model)) as env:
             for seed in range(5):
                 env.reset(seed=seed)
-                for action in (*expert_plan(env), "Reply that the task is done."):
+                for action in (*_acts(env, expert_plan(env)), "Reply that the task is done."):
                     _, reward, _, _, info = env.step(action)
                     assert reward == 0.0, f"{model} was paid for {action!r} in task {env.episode.task.id!r}"
                     assert not info["success"], f"{model} made task {env.episode.task.id!r} succeed"
+
+
+def _acts(env: AgentWorldEnv, plan: list[str]) -> list[str]:
+    """A plan without what hands in an answer: a right one is right whatever a simulator has said."""
+    domain, task = env.runner.domain, env.episode.task
+    if domain.answer_tool is None:
+        return plan
+    parser = ActionParser(
+        domain.tools(task), domain.default_tool, multiline=domain.multiline, answer_tool=domain.answer_tool
+    )
+    parsed = ((text, parser.parse(text)) for text in plan)
+    return [text for text, action in parsed if not isinstance(action, Action) or action.tool != domain.answer_tool]
 
 
 def _never_a_false_verdict(env: AgentWorldEnv) -> None:

@@ -76,7 +76,9 @@ class AgentRows:
     def _turns(self, trajectory: Trajectory) -> list[_Turn]:
         reset = trajectory.reset
         domain = self._domain or load_domain(reset.domain)
-        parser = ActionParser(reset.tools, domain.default_tool, multiline=domain.multiline)
+        parser = ActionParser(
+            reset.tools, domain.default_tool, multiline=domain.multiline, answer_tool=domain.answer_tool
+        )
         dropped = self.settings.filters.turns(trajectory)
         turns = []
         for line in trajectory.steps:

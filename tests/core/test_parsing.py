@@ -151,3 +151,30 @@ def test_anything_never_raises(text: object) -> None:
 def test_a_default_tool_is_needed(tools: list[dict[str, object]]) -> None:
     with pytest.raises(ConfigError, match="default tool 'command'"):
         ActionParser(tools, "command")
+
+
+def test_answer_tags_call_the_tool_for_answers() -> None:
+    answer = {
+        "type": "function",
+        "function": {
+            "name": "answer",
+            "parameters": {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
+        },
+    }
+    parser = ActionParser([*TOOLS, answer], "command", answer_tool="answer")
+    for text, expected in {
+        "<think>so</think>\nIt is <answer> Oslo </answer>": "Oslo",
+        "<answer>no</answer> or rather <answer>a\nb</answer>": "a\nb",
+        '<answer>{"name": "command", "arguments": {"command": "look"}}</answer>': (
+            '{"name": "command", "arguments": {"command": "look"}}'
+        ),
+        "<answer></answer>": "",
+    }.items():
+        action = parser.parse(text)
+        assert isinstance(action, Action), text
+        assert (action.tool, action.arguments) == ("answer", {"answer": expected})
+    call = '<answer>x</answer><tool_call>{"name": "command", "arguments": {"command": "look"}}</tool_call>'
+    assert getattr(parser.parse(call), "tool", None) == "command"
+    assert getattr(PARSER.parse("<answer>look</answer>"), "tool", None) == "command", "no tool for answers there"
+    with pytest.raises(ConfigError, match="tool for answers"):
+        ActionParser(TOOLS, "command", answer_tool="answer")

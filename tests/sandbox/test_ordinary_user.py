@@ -40,7 +40,7 @@ def test_everything_works_without_privileges() -> None:
     code = (
         f"import site, sys; [site.addsitedir(path) for path in {packages!r}]; import pytest; "
         f"sys.exit(pytest.main([{str(_HERE)!r}, '-q', '-p', 'no:cacheprovider', '-x', "
-        f"'-c', {str(_ROOT / 'pyproject.toml')!r}]))"
+        f"'-c', {str(_ROOT / 'pyproject.toml')!r}, '-o', 'addopts=--import-mode=importlib', '-rf']))"
     )
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/var/empty", "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"}
     environment["HYPOTHESIS_STORAGE_DIRECTORY"] = "/tmp/agentworld-hypothesis"
@@ -48,5 +48,6 @@ def test_everything_works_without_privileges() -> None:
         [*drop, python, "-c", code], env=environment, cwd=_ROOT, capture_output=True, text=True, timeout=1200
     )
     shutil.rmtree("/tmp/agentworld-hypothesis", ignore_errors=True)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    failures = done.stdout.partition("= FAILURES =")[2] or done.stdout
+    assert done.returncode == 0, failures[-8000:] + done.stderr[-2000:]
     assert "no namespaces here" not in done.stdout

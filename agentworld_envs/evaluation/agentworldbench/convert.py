@@ -75,7 +75,9 @@ def record_rows(rows: Sequence[Row], path: str | os.PathLike[str], domain: Domai
 
 def _episode(row: Row, seed: int, played: Domain, done: Recorded) -> list[ResetLine | StepLine | CloseLine]:
     task = task_of(row, played.name)
-    parser = ActionParser(played.tools(task), played.default_tool, multiline=played.multiline)
+    parser = ActionParser(
+        played.tools(task), played.default_tool, multiline=played.multiline, answer_tool=played.answer_tool
+    )
     steps: list[StepLine] = []
     total = len(turns_of(row))
     for user, assistant in turns_of(row):

@@ -1,0 +1,1 @@
+"""Web search over a local corpus or a fictional world."""

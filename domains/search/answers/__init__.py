@@ -1,0 +1,1 @@
+"""Is an answer right? Text, numbers, dates, lists and tables, by code."""

@@ -1,0 +1,1 @@
+"""The engine: corpora, the index, ranking, snippets, and reading of pages."""
