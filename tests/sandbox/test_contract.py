@@ -149,6 +149,15 @@ def test_background_processes_live_on_and_their_late_output_is_dropped(anything:
     assert anything.run("kill -0 $! && echo lives").stdout == "lives\n"
 
 
+def test_a_deadline_ends_its_own_command_and_no_earlier_one(anything: Sandbox) -> None:
+    """Also when they begin within the same tick of the clock that the kernel keeps for births."""
+    for _ in range(20):
+        anything.run("sleep 100 & x=kept")
+        result = anything.run("sleep 100", timeout_s=0.02)
+        assert (result.timed_out, result.shell_restarted) == (True, False)
+        assert anything.run("kill $! && echo lived; echo $x").stdout == "lived\nkept\n"
+
+
 @pytest.mark.parametrize(
     ("command", "code"), [("exit 3", 3), ("kill -9 $$", 137), ("exec sh -c 'exit 4'", 4), ("set -e; false", 1)]
 )

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from agentworld_envs.backends.sandbox.guest.capture import Capture
-from agentworld_envs.backends.sandbox.guest.processes import now
+from agentworld_envs.backends.sandbox.guest.processes import Moment
 
 TIMED_OUT = 124
 """Exit code that is reported for a command that ran out of time, as `timeout(1)` does."""
@@ -17,7 +17,9 @@ KILLED = 137
 class Job:
     """A command of the shell, or a program of its own."""
 
-    def __init__(self, request: int, header: dict[str, Any], pid: int, out: int, err: int, in_shell: bool) -> None:
+    def __init__(
+        self, request: int, header: dict[str, Any], pid: int, out: int, err: int, since: Moment, in_shell: bool
+    ) -> None:
         """Begin to measure.
 
         Args:
@@ -27,6 +29,7 @@ class Job:
             pid: the shell, or the program.
             out: descriptor to read its output from.
             err: the same for standard error.
+            since: a moment before it could start anything; older processes are none of it.
             in_shell: whether `pid` is the shell, which outlives the command.
         """
         self.request = request
@@ -35,7 +38,7 @@ class Job:
         self.out, self.err = (Capture(fd, int(header["output_cap"])) for fd in (out, err))
         self.limit = int(header["output_limit"])
         self.begun = time.monotonic()
-        self.since = now()
+        self.since = since
         self.deadline = self.begun + float(header["timeout_s"])
         self.stopped = ""
         """Why it was stopped: `timeout`, `output`, or nothing."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from agentworld_envs.backends.sandbox.guest import spawn
 from agentworld_envs.backends.sandbox.guest.frames import Frame
 from agentworld_envs.backends.sandbox.guest.job import Job
-from agentworld_envs.backends.sandbox.guest.processes import Reaper
+from agentworld_envs.backends.sandbox.guest.processes import Reaper, now
 
 _MOST_STDIN = 2**20
 
@@ -55,8 +55,9 @@ class Program:
             actions = [(spawn.DUP2, stdin, 0), (spawn.DUP2, out_end, 1), (spawn.DUP2, err_end, 2)]
             cwd = header.get("cwd")
             whole = {**env, **header.get("env", {})}
+            since = now()
             pid = spawn.start(header["argv"], actions, whole, cwd or home, rights, strict=bool(cwd))
-            self.job = Job(frame.id, header, pid, out, err, in_shell=False)
+            self.job = Job(frame.id, header, pid, out, err, since, in_shell=False)
         except BaseException:
             for fd in fds:
                 os.close(fd)
@@ -78,7 +79,7 @@ class Program:
                     if capture.ended:
                         self._forget(capture.fd)
                 return None
-            self._reaper.kill_all(lambda process: process.start >= job.since and process.pid != shell)
+            self._reaper.kill_all(lambda process: job.since.before(process) and process.pid != shell)
             code = 0
         job.pump()  # not until the end: a background process may hold the pipe open
         for capture in (job.out, job.err):

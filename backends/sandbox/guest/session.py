@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from agentworld_envs.backends.sandbox.guest import driver, shell_state, spawn
 from agentworld_envs.backends.sandbox.guest.frames import Frame, Kind
 from agentworld_envs.backends.sandbox.guest.job import Job
-from agentworld_envs.backends.sandbox.guest.processes import Reaper, is_still
+from agentworld_envs.backends.sandbox.guest.processes import Reaper, is_still, now
 from agentworld_envs.backends.sandbox.guest.shell import ARGUMENTS, Forged, Shell
 
 _ORDERS = {Kind.RUN: driver.RUN, Kind.SAVE: driver.SAVE, Kind.RESTORE: driver.RESTORE}
@@ -69,8 +69,9 @@ class Session:
             self._cwd = shell_state.folder(frame.blob)
         shell = self._ready()
         shell.outlets.apart = apart
+        since = now()
         out, err = shell.submit(order, text, bool(frame.header["merged"]))
-        job = Job(frame.id, frame.header, shell.pid, out, err, in_shell=True)
+        job = Job(frame.id, frame.header, shell.pid, out, err, since, in_shell=True)
         if frame.kind == Kind.SAVE:
             job.out.begin_with(os.fsencode(shell.physical_cwd() or self._home) + b"\0")
         return job
@@ -132,7 +133,7 @@ class Session:
         try:
             code = shell.code()
         except Forged:
-            self._reaper.kill_all(lambda process: process.pid == shell.pid or process.start >= job.since)
+            self._reaper.kill_all(lambda process: process.pid == shell.pid or job.since.before(process))
             self._drop()
             job.facts.update(tampered=True, shell_restarted=True)
             return 137

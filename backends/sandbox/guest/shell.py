@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 from agentworld_envs.backends.sandbox.guest import driver, spawn
 from agentworld_envs.backends.sandbox.guest.outlets import Outlets
-from agentworld_envs.backends.sandbox.guest.processes import Reaper, below_me, send
+from agentworld_envs.backends.sandbox.guest.processes import Moment, Process, Reaper, below_me, send
 
 _UNWIND_EVERY_S = 0.02
 _UNWIND_TRIES = 25
@@ -140,7 +140,7 @@ class Shell:
         except OSError:
             return None
 
-    def interrupt(self, reaper: Reaper, since: int, pump: Callable[[], object]) -> bool:
+    def interrupt(self, reaper: Reaper, since: Moment, pump: Callable[[], object]) -> bool:
         """End the running command and all that it started, but not the shell.
 
         Every signal unwinds bash by one function or sourced file, also out of loops of builtins.
@@ -154,8 +154,8 @@ class Shell:
             Whether the shell is ready for the next command; otherwise it was killed.
         """
 
-        def chosen(process: object) -> bool:
-            return process.pid != self.pid and process.start >= since  # type: ignore[attr-defined, no-any-return]
+        def chosen(process: Process) -> bool:
+            return process.pid != self.pid and since.before(process)
 
         # Tries are counted, and not only time, which also goes by while a busy machine runs nothing of this sandbox.
         end = time.monotonic() + _UNWIND_AT_MOST_S
