@@ -38,6 +38,7 @@ def build_runner(
         raise ConfigError(f"Expected max_steps to be an int of at least 1, got {max_steps!r}.")
     played = load_domain(domain) if isinstance(domain, str) else domain
     judge = build_reward(reward)
+    judge.check(played)
     control = Control.of(control)
     machines = _machines(played, sandbox)
     try:
