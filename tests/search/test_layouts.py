@@ -68,8 +68,7 @@ def test_what_was_found_already_is_said() -> None:
         ("2031-12-31", "Dec 31, 2031"),
         ("2031", "2031"),
         ("2031-04", "2031-04"),
-        ("last
-week", "last week"),
+        ("last\nweek", "last week"),
         ("2031-13-40", "2031-13-40"),
         (None, "N/A"),
         ("", "N/A"),
