@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from functools import lru_cache
@@ -10,6 +11,7 @@ from urllib.parse import quote
 
 from agentworld_envs.domains.search.datasets.load import load_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
+from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.interface import ConfigError
 
@@ -19,7 +21,10 @@ SITE = "https://en.wikipedia.org/wiki/"
 
 def title_url(title: str) -> str:
     """The address of the page of a title, in canonical form."""
-    return SITE + quote("_".join(title.split()), safe="()!$',*;:@-._~")
+    try:
+        return canonical(SITE + quote("_".join(title.split()), safe="/()!$',*;:@-._~"))
+    except BadURL:  # far too long for an address
+        return SITE + hashlib.sha256(title.encode("utf-8")).hexdigest()
 
 
 def pages_of(rows: Iterable[QuestionRow]) -> tuple[Page, ...]:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from agentworld_envs.interface import ConfigError
 
-_SPACE = re.compile(r"\s*")
 _BETWEEN = re.compile(r"\s*,?\s*")
 WRAPPERS = ("data", "rows", "questions", "examples")
 """Names under which an object may hold all rows."""
+_WRAPPED = re.compile(rf'\A\s*\{{[^\[]*?"(?:{"|".join(WRAPPERS)})"\s*:\s*\[')
 
 
 class Found(NamedTuple):
@@ -41,13 +41,14 @@ def rows_of(path: str | os.PathLike[str]) -> Iterator[Found]:
     data = data.removeprefix(b"\xef\xbb\xbf")
     start = data.lstrip()[:1]
     if start == b"[":
-        yield from _array(data.decode("utf-8", errors="replace"))
+        text = data.decode("utf-8", errors="replace")
+        yield from _array(text, text.index("["))
         return
-    whole = _wrapped(data) if start == b"{" else None
-    if whole is not None:
-        for row in whole:
-            yield _checked(1, row)
-        return
+    if start == b"{" and _is_one_object(data):
+        text = data.decode("utf-8", errors="replace")
+        if match := _WRAPPED.search(text):
+            yield from _array(text, match.end() - 1)
+            return
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
             yield _line(number, line)
@@ -64,22 +65,20 @@ def _line(number: int, line: bytes) -> Found:
         return Found(number, None, "JSON that is too deep")
 
 
-def _wrapped(data: bytes) -> list[Any] | None:
-    """The rows of a file that is one object around a list of them."""
-    if data.split(b"\n", 1)[0].rstrip().endswith(b"}") and b"\n" in data.strip():
-        return None  # lines, each a row
+def _is_one_object(data: bytes) -> bool:
+    """Whether a file is an object around its rows, and not lines that are each an object."""
+    first = data.lstrip().split(b"\n", 1)[0]
     try:
-        whole = json.loads(data)
+        row = json.loads(first)
     except (ValueError, RecursionError):
-        return None
-    return next((whole[name] for name in WRAPPERS if isinstance(whole.get(name), list)), None)
+        return True  # an object of several lines, or a broken line: then there is no list under a name of these
+    return isinstance(row, dict) and any(isinstance(row.get(name), list) for name in WRAPPERS)
 
 
-def _array(text: str) -> Iterator[Found]:
+def _array(text: str, place: int) -> Iterator[Found]:
+    """The rows of the array whose bracket stands at a place."""
     decoder = json.JSONDecoder()
-    match = _SPACE.match(text)
-    place = (match.end() if match else 0) + 1
-    line, counted = 1, 0
+    line, counted, place = 1, 0, place + 1
     while True:
         between = _BETWEEN.match(text, place)
         place = between.end() if between else place
