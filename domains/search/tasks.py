@@ -18,7 +18,8 @@ SIZES = ("tiny", "small", "medium", "large")
 DEFAULT_SIZE = "small"
 QUESTIONS_PER_WORLD = 16
 """Of one level; so many consecutive tasks of a level are about the same world, which is built once for all of them."""
-MAX_STEPS = {1: 20, 2: 40, 3: 80}
+MAX_STEPS = {1: 40, 2: 60, 3: 100}
+"""By level; LiteResearcher trains with 40 and 60 turns."""
 _STRIDE = 16
 """World seeds of a split are this far apart, so that no world is in two splits."""
 _NAME = re.compile(
