@@ -11,6 +11,7 @@ from search.engine.makers import Make, need
 from agentworld_envs.domains.search.engine import build, memory_index, open_index
 from agentworld_envs.domains.search.pages import Page, PageIndex
 
+
 @pytest.fixture(params=["tantivy", "fts5", "memory"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """Makes an index of pages, one in each kind."""

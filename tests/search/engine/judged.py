@@ -25,7 +25,9 @@ def judged(topics: int = 300, others: int = 3000, seed: int = 0) -> Judged:
     """Pages of a topic mention some of its words; the more relevant, the more of them and the more often. Topics share
     words, and other pages have them by chance, as often as Zipf's law says."""
     rng = np.random.default_rng(seed)
-    vocabulary = [f"{a}{b}{c}" for a in "bdfgklmnprstvz" for b in "aeiou" for c in ("n", "r", "st", "lka", "mer", "dos")]
+    vocabulary = [
+        f"{a}{b}{c}" for a in "bdfgklmnprstvz" for b in "aeiou" for c in ("n", "r", "st", "lka", "mer", "dos")
+    ]
     vocabulary = [x + y for x in vocabulary for y in ("", "ing", "ed", "ton", "al", "ity", "ova", "er")]
     weights = 1 / (np.arange(len(vocabulary)) + 5.0)
     weights /= weights.sum()
