@@ -86,14 +86,17 @@ def _refuse_leaks(
     draft: Draft, rows: list[tuple[Any, ...]], population: Population, page_words: Callable[[Entity], set[str]]
 ) -> None:
     """No draft whose answer stands in its text, or whose answer's own page is found by the names searched for."""
-    asked = words(" ".join(entity.name for entity in draft.names))
+    searched = words(" ".join(entity.name for entity in draft.names))
     text = draft.text.casefold()
     for row in rows:
-        for cell in row:
+        # Who fills a table searches for the name in each row.
+        in_row = words(str(row[0])) if draft.shape == "table" else set()
+        for place, cell in enumerate(row):
             shown = {str(cell).casefold(), f"{cell:,}" if isinstance(cell, int) else ""} - {""}
             if any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text) for one in shown):
                 raise NoQuestion
             entity = population.by_name.get(str(cell))
+            asked = searched | in_row if place else searched
             if entity is not None and page_words(entity) & asked:
                 raise NoQuestion
 
