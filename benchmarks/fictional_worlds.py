@@ -107,7 +107,7 @@ def report(count: Counter[str]) -> None:
     worlds = count["worlds"]
     made, indexed = (count[what] / worlds / 1e3 for what in ("generation µs", "index µs"))
     print(
-        f"\n{worlds} worlds, {count['pages'] / worlds:.0f} pages each, written in {made:.1f} ms, indexed in {indexed:.1f}"
+        f"\n{worlds} worlds, {count['pages'] / worlds:.0f} pages each: {made:.1f} ms to write, {indexed:.1f} to index"
     )
     print(f"names that are real: {count['real names']}; masked pages seen: {count['masked seen']}")
     print(

@@ -86,7 +86,7 @@ def _refuse_leaks(
     draft: Draft, rows: list[tuple[Any, ...]], population: Population, page_words: Callable[[Entity], set[str]]
 ) -> None:
     """No draft whose answer stands in its text, or whose answer's own page is found by the names searched for."""
-    searched = words(" ".join(entity.name for entity in draft.names))
+    searched = words(" ".join((draft.told, *(entity.name for entity in draft.names))))
     text = draft.text.casefold()
     for row in rows:
         # Who fills a table searches for the name in each row.

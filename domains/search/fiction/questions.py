@@ -50,6 +50,8 @@ class Draft:
     """Of the answer: `single`, `list` or `table`."""
     types: list[Relation | str] = field(default_factory=list)
     """What the columns of the result are: a relation, or `count`, `number` or a kind of entity."""
+    told: str = ""
+    """Values that a searcher will search for, when the start is described by them."""
     columns: list[str] = field(default_factory=list)
     """Heads of a table."""
 
