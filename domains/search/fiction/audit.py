@@ -168,6 +168,6 @@ def _unique(world: FictionalWorld, question: Question) -> bool:
         rows = connection.execute(question.sql).fetchall()
     finally:
         connection.close()
-    if question.answer["kind"] in ("list", "table"):
+    if question.kind in ("list", "table"):
         return len({row[0] for row in rows}) == len(rows) > 1
-    return len(rows) == 1 and rows[0][0] is not None
+    return len(rows) == 1 and None not in rows[0]

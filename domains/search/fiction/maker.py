@@ -69,6 +69,9 @@ def _spec(draft: Draft, rows: list[tuple[Any, ...]], population: Population) -> 
             raise NoQuestion
         spec: dict[str, Any] = _typed(draft.types[0], rows[0][0], by_name)
         return spec
+    if draft.shape == "both":
+        values = [_typed(kind, cell, by_name) for kind, cell in zip(draft.types, rows[0], strict=True)]
+        return {"kind": "list", "values": values, "ordered": False}
     if draft.shape == "list":
         if len({row[0] for row in rows}) != len(rows) or len(rows) < 2:
             raise NoQuestion
