@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -98,7 +99,9 @@ def same_elsewhere(seeds: list[int], size: str) -> int:
     code = "import sys; sys.path.insert(0, sys.argv[1]); import fictional_worlds as f\n"
     code += "for seed in sys.argv[3:]: print(f.digest(int(seed), sys.argv[2]))"
     arguments = [sys.executable, "-c", code, str(Path(__file__).parent), size, *map(str, seeds)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "4711"})
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "4711"}
+    )
     return sum(one != digest(seed, size) for one, seed in zip(done.stdout.split(), seeds, strict=True))
 
 
