@@ -37,14 +37,16 @@ PROFESSIONS = (
 FIELDS = (
     "tidal studies", "soil science", "bell founding", "paper conservation", "river navigation", "seed breeding",
     "lens grinding", "rural medicine", "bridge safety", "folk music", "mine rescue", "cloud physics", "salt refining",
-    "wool grading", "map printing", "forest law", "canal building", "peat research", "timber seasoning", "dialect study",
-    "snow survey", "pottery glazes", "rope testing", "grain storage", "spring water", "lichen study", "cave survey",
-    "coin minting", "theatre design", "insect control", "bookbinding", "kite meteorology", "reef charting",
-    "orchard grafting", "fever nursing", "wind power", "clock repair", "glass staining", "horse breeding", "dune planting",
+    "wool grading", "map printing", "forest law", "canal building", "peat research", "timber seasoning",
+    "dialect study", "snow survey", "pottery glazes", "rope testing", "grain storage", "spring water", "lichen study",
+    "cave survey", "coin minting", "theatre design", "insect control", "bookbinding", "kite meteorology",
+    "reef charting", "orchard grafting", "fever nursing", "wind power", "clock repair", "glass staining",
+    "horse breeding", "dune planting",
 )  # fmt: skip
 EMBLEMS = (
     "a heron", "a black otter", "three sheaves", "a silver pike", "a walnut tree", "a red lantern", "two oars",
-    "a grey badger", "a blue thistle", "a stag beetle", "an open gate", "a white hare", "a copper bell", "a coiled rope",
+    "a grey badger", "a blue thistle", "a stag beetle", "an open gate", "a white hare", "a copper bell",
+    "a coiled rope",
     "a green lizard", "an oak leaf", "a golden bream", "a crossed key", "a kingfisher", "a millstone", "a pine cone",
     "a red squirrel", "a broken wheel", "a barn owl", "a honeycomb", "a running fox", "a tall ship", "a sundial",
     "a lynx", "a juniper branch", "a stone arch", "a pair of gloves", "a curlew", "a snow goose", "a water lily",
@@ -69,21 +71,22 @@ MATERIALS = (
 )  # fmt: skip
 
 LEAVES = (
-    "amber", "ashen", "autumn", "birch", "bramble", "candle", "cedar", "clover", "copper", "crimson", "damson", "drift",
-    "elder", "ember", "fallow", "fern", "flint", "frost", "gorse", "granite", "hazel", "heather", "indigo", "ivory",
-    "juniper", "larch", "lilac", "linden", "marble", "meadow", "mist", "moss", "ochre", "opal", "orchid", "pebble",
-    "pewter", "poplar", "quartz", "rowan", "russet", "saffron", "sage", "sedge", "silver", "slate", "sorrel", "thistle",
-    "umber", "velvet", "violet", "walnut", "willow", "yarrow",
+    "amber", "ashen", "aster", "autumn", "birch", "bramble", "candle", "cedar", "clover", "cobalt", "crimson",
+    "damson", "dapple", "drift", "elder", "ember", "fallow", "fern", "flint", "frost", "gentle", "gorse", "hazel",
+    "heather", "indigo", "ivory", "lapis", "lilac", "linden", "maroon", "meadow", "mist", "moss", "nettle", "ochre",
+    "opal", "orchid", "pebble", "plum", "poplar", "quartz", "rowan", "russet", "saffron", "sage", "sedge", "sorrel",
+    "tawny", "teasel", "tulip", "umber", "velvet", "violet", "yarrow",
 )  # fmt: skip
 BIRDS = (
-    "avocet", "bittern", "bunting", "buzzard", "chough", "coot", "crane", "curlew", "dipper", "dotterel", "dove",
-    "dunlin", "egret", "eider", "falcon", "fieldfare", "finch", "gannet", "godwit", "goshawk", "grebe", "grouse",
-    "harrier", "heron", "hobby", "hoopoe", "jackdaw", "kestrel", "kite", "lapwing", "linnet", "magpie", "martin",
-    "merlin", "nuthatch", "osprey", "ouzel", "partridge", "petrel", "pipit", "plover", "puffin", "quail", "redstart",
-    "robin", "sandpiper", "shrike", "siskin", "skylark", "snipe", "starling", "swift", "teal", "tern", "thrush",
-    "wagtail", "warbler", "wheatear", "wigeon", "wren",
+    "auk", "avocet", "bittern", "bunting", "buzzard", "chough", "coot", "crane", "cuckoo", "dipper", "dotterel",
+    "dove", "dunlin", "dunnock", "egret", "eider", "falcon", "fieldfare", "finch", "gannet", "godwit", "goshawk",
+    "grebe", "grouse", "harrier", "hobby", "hoopoe", "jackdaw", "kestrel", "knot", "lapwing", "linnet", "magpie",
+    "martin", "merlin", "nuthatch", "oriole", "osprey", "ouzel", "partridge", "petrel", "pipit", "plover", "puffin",
+    "quail", "rail", "redstart", "robin", "rook", "sandpiper", "shrike", "siskin", "skylark", "smew", "snipe",
+    "starling", "stint", "swift", "teal", "tern", "thrush", "wagtail", "warbler", "wheatear", "whinchat", "wigeon",
+    "wren",
 )  # fmt: skip
-"""Two of these tell pages apart whose titles must name nothing and count nothing."""
+"""Two of these tell pages apart whose titles must name nothing and count nothing; no answer has one of these words."""
 
 FILLERS = (
     "The wording follows the usual form of these entries.",
@@ -100,13 +103,13 @@ FILLERS = (
 
 _TITLES = {
     "organisation": ("{root} {Noun}",),
-    "work": ("The {root} {Noun}", "{Noun} of {root}", "{root} {Noun}", "A {Noun} for {root}"),
+    "work": ("The {root} {Noun}", "{Noun} of {root}", "{root} {Noun}", "{Noun} for {root}"),
     "event": ("{root} {Noun}", "Great {root} {Noun}", "Northern {root} {Noun}"),
     "product": ("{root} {Noun}", "{root} Travel {Noun}", "{root} Master {Noun}"),
 }
 GENERIC = frozenset(
     word
-    for text in (*(noun for nouns in NOUNS.values() for noun in nouns), "the of a for great northern travel master")
+    for text in (*(noun for nouns in NOUNS.values() for noun in nouns), "the of for great northern travel master")
     for word in text.split()
 )
 """Words of names that are not invented, in lower case."""
