@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +22,7 @@ _MOST: Final = 4096
 """Pages fetched to settle a tie."""
 _DIGITS: Final = 4
 _OPTION: Final = "freq"
+_LOCK: Final = ".tantivy-meta.lock"
 
 
 def load() -> Any:
@@ -82,10 +86,11 @@ class TantivyRanking:
 
     def __init__(self, folder: Path) -> None:
         tantivy = load()
-        index = tantivy.Index.open(str(folder))
-        _register(tantivy, index)
-        index.config_reader("manual")  # a built index never changes; this watches no file
-        self._searcher = index.searcher()
+        with _lockable(folder) as place:
+            index = tantivy.Index.open(str(place))
+            _register(tantivy, index)
+            index.config_reader("manual")  # a built index never changes; this watches no file
+            self._searcher = index.searcher()
         self._schema = index.schema
         self._term_query = tantivy.Query.term_query
         self._boolean_query = tantivy.Query.boolean_query
@@ -145,3 +150,17 @@ class TantivyRanking:
 def _register(tantivy: Any, index: Any) -> None:
     """Pages come analysed: only cut at spaces."""
     index.register_tokenizer("analysed", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
+
+
+@contextmanager
+def _lockable(folder: Path) -> Iterator[Path]:
+    """The index where Tantivy may take its lock while it opens: on a read-only disk, or for a user who may only read,
+    a short-lived folder of links. Once opened, everything is mapped into memory."""
+    if os.access(folder, os.W_OK) and os.access(folder / _LOCK, os.W_OK):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="agentworld-index-") as name:
+        for path in folder.iterdir():
+            if path.name != _LOCK:
+                (Path(name) / path.name).symlink_to(path.absolute())
+        yield Path(name)
