@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,10 @@ need about a third of it."""
 _CACHED: Final = 200_000
 _SPARE: Final = 2
 """Pages fetched beyond the limit, among which ties are looked for."""
-_MOST: Final = 4096
+_MOST: Final = 65_536
 """Pages fetched to settle a tie."""
-_DIGITS: Final = 4
+_DIGITS: Final = 5
+"""Of a score between 1 and 8 that are kept behind the point, one less for each power of eight."""
 _OPTION: Final = "freq"
 _LOCK: Final = ".tantivy-meta.lock"
 
@@ -124,8 +126,11 @@ class TantivyRanking:
             rows = [address.doc for _, address in hits]
         else:
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        if not hits:
+            return []
         # Sums of 32-bit scores differ in the last digits with the order of summation.
-        found = [(-round(score, _DIGITS), row) for (score, _), row in zip(hits, rows, strict=True)]
+        digits = _DIGITS - math.frexp(hits[0][0])[1] // 3
+        found = [(-round(score, digits), row) for (score, _), row in zip(hits, rows, strict=True)]
         found.sort()
         return [(row, -score) for score, row in found]
 

@@ -213,7 +213,7 @@ from agentworld_envs.domains.search.engine.extract import evidence
 from search.engine.judged import judged
 index = open_index(pathlib.Path(sys.argv[1]))
 digest = hashlib.sha256()
-for query, _ in judged(200, 400).queries:
+for query, _ in judged(60, 100).queries:
     hits = index.search(query, withheld=["mer", "bad"])
     digest.update(repr(hits).encode())
     digest.update(repr(evidence(index.page(hits[0].url).text, query)).encode())
@@ -222,7 +222,7 @@ print(digest.hexdigest())
 
 
 def test_every_process_finds_the_same_bytes(tmp_path: Path, kind: str) -> None:
-    build(judged(200, 400).pages, tmp_path / "index", kind=kind)  # type: ignore[arg-type]
+    build(judged(60, 100).pages, tmp_path / "index", kind=kind)  # type: ignore[arg-type]
     tests = str(Path(__file__).parents[2])
     found = set()
     for seed in ("1", "2"):
