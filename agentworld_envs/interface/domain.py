@@ -7,6 +7,7 @@ yield *evidence* of the same shape, so that `verify` is one function for real an
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -117,7 +118,8 @@ class Tracker(ABC):
         """What is so right before an action, as far as the action may touch it: for the simulator's prompt.
 
         It is what a simulator was told at the start, changed by what the episode has shown since; no answers, and
-        nothing of the goal. Used with `WorldModelConfig(tracked_state=True)`. Default: nothing.
+        nothing of the goal. Used with `WorldModelConfig(tracked_state=True)`, and where the domain is `told_by_turn`.
+        Default: nothing.
 
         Args:
             action: what is done next.
@@ -171,6 +173,9 @@ class Domain(ABC):
     """Tool that bare text calls: the text fills its first parameter, the only one that it may require."""
     multiline: ClassVar[bool] = False
     """Whether a command of the default tool may have several lines. Bare text of several lines is refused then."""
+    verbs: ClassVar[bool] = True
+    """Whether the first word of bare text says what is done (`go to desk 1`, `ls -la`), so that tables tell actions
+    apart by it; a query, say, has none."""
     task_sets: ClassVar[tuple[str, ...]]
     """Names that `tasks` accepts; the first is the default."""
     needs_sandbox: ClassVar[bool] = False
@@ -186,6 +191,9 @@ class Domain(ABC):
     """Tool by which the agent hands in what is checked, and ends the episode: its first parameter. The verdict then
     rests on the agent's own words, so that a right answer is right whatever a simulator has said before. `<answer>`
     tags call it, too."""
+    told_by_turn: ClassVar[bool] = False
+    """Whether `simulation` says nothing of what the world holds, because that is too much: what a simulator has to know
+    is then always told right before an action (`Tracker.recall`), also without `tracked_state`."""
     default_model: ClassVar[str | None] = None
     """Model string that `backend="world_model"` takes where none is given; `None` when the user has to choose one."""
     machines: Machines | None = None
@@ -237,6 +245,14 @@ class Domain(ABC):
         does not matter. What code cannot read asserts nothing. Pure, and never part of a verdict. Default: no facts.
         """
         return {}
+
+    def reference(self, task: Task) -> str | None:
+        """The right answer in words, for a judge to compare with; `None` when a task has none.
+
+        Default: `task.hidden["answer"]`, where there is one; as JSON when it is no text.
+        """
+        answer = task.hidden.get("answer")
+        return answer if answer is None or isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def explain(self, task: Task, evidence: Evidence) -> list[str]:
         """A line for each thing that `verify` looks at, and what came of it: for those who write tasks."""

@@ -1,0 +1,206 @@
+"""Snippets: the part of a page that shows why it matched, without what one has to open the page for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from agentworld_envs.domains.search.engine.words import STOP_WORDS, query_words
+
+LENGTH: Final = 240
+"""Characters of a snippet, without the marks of what is left out."""
+ELISION: Final = "[...]"
+
+_SCANNED: Final = 200_000
+"""Characters of a page that are looked at."""
+_NEEDLES: Final = 8
+_PLACES: Final = 3
+"""Occurrences of one word that are looked at."""
+_LEAD: Final = 60
+"""Characters shown before the first word that matched."""
+
+_Hidden = tuple[str, re.Pattern[str], int]
+"""A withheld text: its first word in lower case, which is cheap to look for; the whole; its length."""
+
+
+class Snippets:
+    """Makes the snippets of one query.
+
+    Args:
+        query: as the agent wrote it.
+        words: its distinct terms with the words they were made of, see `words.query_words`.
+        withheld: texts that no snippet shows unless the query has them.
+        length: characters of a snippet.
+    """
+
+    __slots__ = ("_length", "_needles", "_query", "_withheld")
+
+    def __init__(
+        self, query: str, words: Mapping[str, str], withheld: Sequence[str] = (), length: int = LENGTH
+    ) -> None:
+        self._query = query
+        self._length = length
+        self._needles = _needles(words)
+        self._withheld = self._hidden(withheld) if withheld else []
+
+    def of(self, text: str, withheld: Sequence[str] = ()) -> str:
+        """The snippet of a page, one line. Its beginning when no word of the query is found.
+
+        Args:
+            text: of the page.
+            withheld: texts of this page that are left out, in addition.
+        """
+        lower = text.lower()
+        hidden = self._withheld
+        if withheld:
+            hidden = hidden + self._hidden(withheld)
+        if hidden:
+            hidden = [one for one in hidden if one[0] in lower]
+        if len(text) <= self._length:
+            return _cut(text, 0, self._length, hidden)
+        if len(lower) != len(text):  # a few letters are two in lower case: "İ"
+            lower = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+        return _cut(text, self._window(lower), self._length, hidden)
+
+    def _hidden(self, withheld: Sequence[str]) -> list[_Hidden]:
+        """Those that the query does not have."""
+        found = [_compiled(text) for text in withheld]
+        return [one for one in found if one is not None and one[1].search(self._query) is None]
+
+    def _window(self, lower: str) -> int:
+        """Where the best window begins: most distinct words of the query, the earliest of equals."""
+        find = lower.find
+        places: list[tuple[int, str, int]] = []
+        few = 1 if len(self._needles) == 1 else _PLACES
+        for needle, weight, inside in self._needles:
+            at, found = find(needle, 0, _SCANNED), 0
+            while at >= 0:
+                if inside or at == 0 or not lower[at - 1].isalnum():
+                    places.append((at, needle, weight))
+                    found += 1
+                    if found == few:
+                        break
+                at = find(needle, at + len(needle), _SCANNED)
+        if not places:
+            return 0
+        best = places[0][0]
+        if len(places) > 1:
+            places.sort()
+            best = places[0][0]
+            reach = self._length - _LEAD
+            if places[-1][0] - best > reach:
+                best = _densest(places, reach)
+        return best - _LEAD if best > _LEAD else 0
+
+
+def _densest(places: list[tuple[int, str, int]], reach: int) -> int:
+    """The first of the places from where the heaviest set of distinct words is within reach."""
+    best, best_weight = 0, -1
+    last = places[-1][0]
+    for i, (at, _, _) in enumerate(places):
+        weight, seen = 0, set()
+        for other, needle, value in places[i:]:
+            if other - at > reach:
+                break
+            if needle not in seen:
+                seen.add(needle)
+                weight += value
+        if weight > best_weight:
+            best, best_weight = at, weight
+        if last - at <= reach:  # all that follow see less
+            break
+    return best
+
+
+def snippet(text: str, query: str, withheld: Sequence[str] = (), length: int = LENGTH) -> str:
+    """The snippet of one text for one query; `Snippets` for many texts."""
+    return Snippets(query, query_words(query), withheld, length).of(text)
+
+
+def occurs(needle: str, text: str) -> bool:
+    """Whether a withheld text stands in another: whole words, in any case, whatever markup or space is between them."""
+    compiled = _compiled(needle)
+    return compiled is not None and compiled[1].search(text) is not None
+
+
+def elided(text: str, withheld: Sequence[str], query: str = "") -> str:
+    """`text` with `[...]` in the place of every withheld text that the query does not have."""
+    for needle in sorted(withheld, key=len, reverse=True):
+        compiled = _compiled(needle)
+        if compiled is not None and compiled[1].search(query) is None:
+            text = compiled[1].sub(ELISION, text)
+    return text
+
+
+def _needles(words: Mapping[str, str]) -> list[tuple[str, int, bool]]:
+    """What is looked for in a page: the beginning that a word and its stem share, the longest first, with its weight
+    and whether it may stand within a word (in scripts that put no space between them)."""
+    found: dict[str, int] = {}
+    for term, word in words.items():
+        if word in STOP_WORDS or (len(word) < 2 and word.isascii() and not word.isdigit()):
+            continue
+        shared = 0
+        for left, right in zip(term, word, strict=False):
+            if left != right:
+                break
+            shared += 1
+        needle = word[:shared] if shared >= 3 else word
+        found[needle] = min(len(needle), 9) + 1
+    heaviest = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_NEEDLES]
+    return [(needle, weight, not needle.isascii()) for needle, weight in heaviest]
+
+
+def _cut(text: str, start: int, length: int, withheld: Sequence[_Hidden]) -> str:
+    """`length` characters from `start`, at the borders of words, in one line, with the withheld texts elided."""
+    end = min(len(text), start + length)
+    if start:  # not in the middle of a word
+        space = text.find(" ", start, start + 30)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", end - 30, end)
+        end = space if space > start else end
+    shown = _without(text, start, end, withheld) if withheld else text[start:end]
+    if not shown.isprintable() or "  " in shown:  # what is printable is one line; splitting costs five times as much
+        shown = " ".join(shown.split())
+    return f"{'... ' if start else ''}{shown}{' ...' if end < len(text) else ''}"
+
+
+def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> str:
+    """`text[start:end]` without the withheld texts, also where an edge cuts through one."""
+    margin = max([size for _, _, size in withheld]) * 2 + 20
+    low, high = max(0, start - margin), min(len(text), end + margin)
+    region = text[low:high]
+    spans = [match.span() for _, pattern, _ in withheld for match in pattern.finditer(region)]
+    if not spans:
+        return text[start:end]
+    spans.sort()
+    pieces, at, stop = [], start - low, end - low
+    for left, right in spans:
+        if right > at and left < stop:
+            if left > at:
+                pieces.append(region[at:left])
+            if left >= at or not pieces:
+                pieces.append(ELISION)
+            at = right
+    if at < stop:
+        pieces.append(region[at:stop])
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=16_384)
+def _compiled(needle: str) -> _Hidden | None:
+    """Whole words; a number is not found within a longer one (`204` not in `1,204` or `204.5`)."""
+    words = needle.split()
+    if not words:
+        return None
+    before = r"(?<![\w])(?<!\d[.,])" if words[0][0].isdigit() else (r"(?<!\w)" if _is_word(words[0][0]) else "")
+    after = r"(?!\w)(?![.,]\d)" if words[-1][-1].isdigit() else (r"(?!\w)" if _is_word(words[-1][-1]) else "")
+    pattern = re.compile(before + r"[\s*_`~\[\]]+".join(map(re.escape, words)) + after, re.IGNORECASE)
+    return words[0].lower(), pattern, len(needle)
+
+
+def _is_word(character: str) -> bool:
+    """Whether a border of words makes sense there; scripts without spaces have none."""
+    return (character.isalnum() and character < "\u0e00") or character == "_"
