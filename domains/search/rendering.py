@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from functools import lru_cache
 
 from agentworld_envs.domains.search.pages import Hit, Page
 
@@ -130,6 +131,7 @@ def nothing_for(query: str) -> str:
     return _NOTHING.format(query=echo(query))
 
 
+@lru_cache(maxsize=4096)
 def render_date(date: str | None) -> str:
     """`2031-04-07` as `Apr 7, 2031`; other forms as they are."""
     if not date:
@@ -152,4 +154,6 @@ def echo(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Text with single blanks in place of all white space."""
+    if text.isprintable() and "  " not in text and text == text.strip():  # of what is white only " " prints
+        return text
     return " ".join(text.split())
