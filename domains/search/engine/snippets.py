@@ -172,7 +172,8 @@ def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> st
     margin = max([size for _, _, size in withheld]) * 2 + 20
     low, high = max(0, start - margin), min(len(text), end + margin)
     region = text[low:high]
-    spans = [match.span() for _, pattern, _ in withheld for match in pattern.finditer(region)]
+    lower = region.lower()
+    spans = [match.span() for first, pattern, _ in withheld if first in lower for match in pattern.finditer(region)]
     if not spans:
         return text[start:end]
     spans.sort()
