@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -173,7 +173,7 @@ def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> st
     low, high = max(0, start - margin), min(len(text), end + margin)
     region = text[low:high]
     lower = region.lower()
-    spans = [match.span() for first, pattern, _ in withheld if first in lower for match in pattern.finditer(region)]
+    spans = [span for hidden in withheld for span in _spans(hidden, region, lower)]
     if not spans:
         return text[start:end]
     spans.sort()
@@ -188,6 +188,21 @@ def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> st
     if at < stop:
         pieces.append(region[at:stop])
     return "".join(pieces)
+
+
+def _spans(hidden: _Hidden, region: str, lower: str) -> Iterator[tuple[int, int]]:
+    """Where a withheld text stands. The expression is slow to find its way and is only tried where the first word is."""
+    first, pattern, _ = hidden
+    if len(lower) != len(region):  # places in one are not those in the other
+        if first in lower:
+            yield from (match.span() for match in pattern.finditer(region))
+        return
+    at = lower.find(first)
+    while at >= 0:
+        match = pattern.match(region, at)
+        if match is not None:
+            yield match.span()
+        at = lower.find(first, at + 1 if match is None else match.end())
 
 
 @lru_cache(maxsize=16_384)
