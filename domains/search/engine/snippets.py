@@ -191,7 +191,7 @@ def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> st
 
 
 def _spans(hidden: _Hidden, region: str, lower: str) -> Iterator[tuple[int, int]]:
-    """Where a withheld text stands. The expression is slow to find its way and is only tried where the first word is."""
+    """Where a withheld text stands. The expression is slow: it is only tried where the first word is."""
     first, pattern, _ = hidden
     if len(lower) != len(region):  # places in one are not those in the other
         if first in lower:
