@@ -1,0 +1,152 @@
+"""`Candidate`: a text that may be the answer, and the vote over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentworld_envs.agents.searcher_question import Kind
+from agentworld_envs.agents.searcher_reading import Statement
+from agentworld_envs.agents.searcher_words import names_in, words_of
+
+_MONTH: Final = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS: Final = tuple(_MONTH.split("|"))
+_DAY: Final = r"\d{1,2}"
+DATE: Final = re.compile(
+    r"\b(?P<iso>\d{3,4}-\d\d(?:-\d\d)?)\b"
+    rf"|\b(?P<d1>{_DAY})(?:st|nd|rd|th)? (?:of )?(?P<m1>{_MONTH}),? (?P<y1>\d{{3,4}})\b"
+    rf"|\b(?P<m2>{_MONTH}) (?P<d2>{_DAY})(?:st|nd|rd|th)?,? (?P<y2>\d{{3,4}})\b"
+    rf"|\b(?P<m3>{_MONTH}),? (?P<y3>\d{{3,4}})\b"
+)
+YEAR: Final = re.compile(r"(?<![\d.,-])(1\d{3}|2\d{3})(?![\d,]*\d|\.\d)")
+NUMBER: Final = re.compile(
+    r"(?<![\w.,-])[-\u2212]?(?:\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(?:\.\d+)?"
+    r"(?:\s*(?:thousand|million|billion|trillion)\b)?(?!\d|st\b|nd\b|rd\b|th\b)"
+)
+_SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A text that may be the answer."""
+
+    text: str
+    start: int
+    """Where it begins in what it was taken from."""
+
+
+def iso_date(text: str) -> str:
+    """The first date of a text in ISO 8601, as exact as it is written; empty when there is none."""
+    match = DATE.search(text)
+    if match is None:
+        alone = YEAR.search(text)
+        return alone[1] if alone else ""
+    if match["iso"]:
+        return match["iso"]
+    year, month = match["y1"] or match["y2"] or match["y3"], match["m1"] or match["m2"] or match["m3"]
+    day = match["d1"] or match["d2"]
+    iso = f"{int(year):04d}-{_MONTHS.index(month) + 1:02d}"
+    return f"{iso}-{int(day):02d}" if day else iso
+
+
+def number(text: str) -> float | None:
+    """The first number of a text, its scale word included, `None` when there is none."""
+    match = NUMBER.search(text)
+    if match is None:
+        return None
+    digits = re.sub(r"[^\d.\u2212-]", "", match[0]).replace("\u2212", "-")
+    scale = next((value for word, value in _SCALES.items() if match[0].endswith(word)), 1.0)
+    return float(digits) * scale
+
+
+def candidates(text: str, kind: Kind, known: Iterable[str] = ()) -> list[Candidate]:
+    """Texts of the expected form.
+
+    Args:
+        text: a sentence, a cell or a value.
+        kind: what is expected; a `text` may have any form.
+        known: names that cannot be the answer, for they stand in the question.
+    """
+    if kind == "year":
+        return [Candidate(match[1], match.start()) for match in YEAR.finditer(text)] or [
+            Candidate(found.text[:4], found.start) for found in candidates(text, "date")
+        ]
+    if kind == "date":
+        dates = [Candidate(iso_date(match[0]), match.start()) for match in DATE.finditer(text)]
+        return dates or candidates(text, "year") if YEAR.search(text) else dates
+    if kind == "number":
+        inside = [(match.start(), match.end()) for match in DATE.finditer(text)]
+        return [
+            Candidate(match[0].strip(), match.start())
+            for match in NUMBER.finditer(text)
+            if not any(start <= match.start() < end for start, end in inside)
+        ]
+    taken = {name.casefold() for name in known}
+    return [
+        Candidate(name, text.find(name))
+        for name in names_in(text)
+        if name.casefold() not in taken and not DATE.fullmatch(name) and name not in _MONTHS
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A candidate with what speaks for it."""
+
+    text: str
+    weight: float
+    date: str
+    """Of the statement that it comes from; empty when unknown."""
+    page: str
+
+
+def key(text: str) -> str:
+    """What two answers have in common when they are the same."""
+    value = number(text) if NUMBER.fullmatch(text.strip()) else None
+    return f"{value:.6g}" if value is not None else " ".join(word.stem for word in words_of(text))
+
+
+def elect(votes: Sequence[Vote]) -> list[tuple[str, float]]:
+    """Answers with their share of the vote, best first.
+
+    Every page has one vote for an answer, its heaviest. Statements that say what time they are of lose weight with
+    every newer time at which something else was said, down to a quarter.
+    """
+    dates = sorted({vote.date for vote in votes if vote.date}, reverse=True)
+    ballots: dict[str, dict[str, float]] = {}
+    shown: dict[str, str] = {}
+    for vote in votes:
+        age = dates.index(vote.date) if vote.date else 0
+        weight = vote.weight * max(0.25, 0.8**age)
+        pages = ballots.setdefault(key(vote.text), {})
+        pages[vote.page] = max(weight, pages.get(vote.page, 0.0))
+        shown.setdefault(key(vote.text), vote.text)
+    tally = [(shown[answer], sum(pages.values())) for answer, pages in ballots.items()]
+    return sorted(tally, key=lambda item: -item[1])
+
+
+def ranked(statement: Statement, kind: Kind, asked: Collection[str], known: Iterable[str] = ()) -> list[Candidate]:
+    """Candidates of a statement, the likeliest first: those close to the words that are asked for.
+
+    Args:
+        statement: what may hold the answer.
+        kind: what is expected.
+        asked: stems of what is asked for.
+        known: names that cannot be the answer.
+    """
+    if statement.label:
+        return candidates(statement.value, kind, known) or (
+            [Candidate(statement.value, 0)] if kind in ("text", "name") else []
+        )
+    found = candidates(statement.text, kind, known)
+    places = [word.start for word in words_of(statement.text) if word.stem in asked]
+    if not places:
+        return found
+
+    def distance(candidate: Candidate) -> float:
+        # What belongs to a verb more often follows it than precedes it.
+        return min((candidate.start - p) if candidate.start >= p else 1.5 * (p - candidate.start) for p in places)
+
+    return sorted(found, key=distance)

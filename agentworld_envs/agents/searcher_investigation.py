@@ -1,0 +1,199 @@
+"""`Investigation`: one episode of the searcher, from the question to the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Generator, Sequence
+from typing import Any, Final, TypeVar
+
+from agentworld_envs.agents.searcher_candidates import Vote, elect, iso_date, number, ranked
+from agentworld_envs.agents.searcher_chance import Chance
+from agentworld_envs.agents.searcher_question import Kind, Question
+from agentworld_envs.agents.searcher_reading import Statement, plain_title, statements
+from agentworld_envs.agents.searcher_words import Word, names_in
+from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
+
+R = TypeVar("R")
+Steps = Generator[str, str, R]
+"""Yields actions, is sent their observations, and returns something in the end."""
+
+NOTHING: Final = "unknown"
+"""The answer of one who has found nothing."""
+_MOST_HOPS: Final = 5
+_LIST_SHARE: Final = 0.34
+
+
+class Investigation:
+    """Searches, reads and answers, as a generator of actions."""
+
+    def __init__(self, question: Question, visits: int, chance: Chance, address: str | None = None) -> None:
+        """Args: question: what is asked.
+        visits: pages that may be opened.
+        chance: what is left to it.
+        address: of main pages; see `Searcher`.
+        """
+        self._question, self._left, self._chance, self._address = question, visits, chance, address
+        self._budget = visits
+        self._pages: dict[str, list[Statement]] = {}
+        self._snippets: dict[str, Statement] = {}
+
+    def run(self) -> Generator[str, str, None]:
+        """Actions up to the answer, which is repeated for as long as nobody takes it."""
+        answer = yield from (self._compare() if self._question.compared else self._follow())
+        while True:
+            yield _call("answer", answer=answer or NOTHING)
+
+    # ------------------------------------------------------------------------------------------------ strategies
+
+    def _follow(self) -> Steps[str]:
+        """From name to name, until a statement has the word that the question is about."""
+        asked, name = list(self._question.chain), self._question.start
+        known = list(self._question.names)
+        for hop in range(_MOST_HOPS):
+            inner = [word for word in asked if not word.generic]
+            yield from self._consult(name, asked, share=max(1, len(inner)))
+            about = self._about(name)
+            if len(inner) > 1 and hop + 1 < _MOST_HOPS and not any(self._says_all(s, inner) for s, _ in about):
+                following = self._next(about, inner, known)
+                if following:
+                    word, name = following
+                    known.append(name)
+                    asked = [w for w in asked if w.stem != word.stem]
+                    continue
+            return self._answer(about, inner or asked, self._question.kind, known)
+        return NOTHING
+
+    def _compare(self) -> Steps[str]:
+        """The named thing whose date or number is the larger or the smaller one."""
+        question = self._question
+        values: list[tuple[float, str]] = []
+        for i, name in enumerate(question.names):
+            others = len(question.names) - i
+            yield from self._consult(name, question.chain, share=others)
+            about = self._about(name)
+            for kind in ("date", "year", "number"):
+                answer = self._answer(about, question.chain, kind, question.names)
+                value = _measure(answer, kind)
+                if value is not None:
+                    values.append((value, name))
+                    break
+        if not values:
+            return question.names[0]
+        return max(values, key=lambda pair: question.extreme * pair[0])[1]
+
+    # ------------------------------------------------------------------------------------------------ looking up
+
+    def _consult(self, name: str, asked: Sequence[Word], share: int) -> Steps[None]:
+        """Search for a name and read what may say something of it, with a share of the pages that are left."""
+        if self._address is not None:
+            if self._left > 0 and name:
+                self._left -= 1
+                yield from self._read(self._address.format(name=_slug(name)), name, "")
+            return
+        words = " ".join(word.text for word in asked)
+        queries = self._chance.order([f"{name} {words}".strip(), name or self._question.text, self._question.text])
+        hits: dict[str, SearchResult] = {}
+        wanted = -(-self._left // share)
+        for query in dict.fromkeys(queries):
+            for hit in (yield from self._search(query)):
+                hits.setdefault(hit.url, hit)
+            if len([hit for hit in hits.values() if self._promise(hit, name, asked) > 0]) >= max(wanted, 1):
+                break
+        ordered = sorted(hits.values(), key=lambda hit: -self._promise(hit, name, asked))
+        for hit in self._chance.order(ordered):
+            if wanted <= 0:
+                break
+            if hit.url not in self._pages:
+                wanted -= 1
+                self._left -= 1
+                yield from self._read(hit.url, hit.title, hit.date or "")
+
+    def _search(self, query: str) -> Steps[list[SearchResult]]:
+        observation = yield _call("web_search", query=query)
+        found = read_results(observation.strip())
+        hits = list(found.results) if found is not None else []
+        for hit in hits:
+            date = iso_date(hit.date or "")
+            self._snippets.setdefault(hit.url, Statement(hit.snippet, hit.title, date=date, line=hit.snippet))
+        return hits
+
+    def _read(self, url: str, title: str, date: str) -> Steps[None]:
+        observation = yield _call("web_extractor", url=url)
+        self._pages[url] = statements(observation, title, iso_date(date))
+
+    @staticmethod
+    def _promise(hit: SearchResult, name: str, asked: Sequence[Word]) -> float:
+        """What one may hope of a page: that it is about the name, speaks of it, and of what is asked."""
+        shown = Statement(hit.snippet, hit.title)
+        own = plain_title(hit.title).casefold() == name.casefold()
+        mentioned = bool(name) and name.casefold() in f"{hit.title} {hit.snippet}".casefold()
+        return 4.0 * own + 2.0 * mentioned + 0.5 * len(shown.stems() & {word.stem for word in asked})
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    def _about(self, name: str) -> list[tuple[Statement, str]]:
+        """What pages (or, with no page to be opened, snippets) say of a name, with their addresses."""
+        read = self._pages if self._budget else {url: [snippet] for url, snippet in self._snippets.items()}
+        return [(s, url) for url, page in read.items() for s in page if not name or s.about(name) > 0]
+
+    @staticmethod
+    def _says_all(statement: Statement, words: Collection[Word]) -> bool:
+        return statement.stems() >= {word.stem for word in words}
+
+    def _next(
+        self, about: Sequence[tuple[Statement, str]], inner: Sequence[Word], known: Sequence[str]
+    ) -> tuple[Word, str] | None:
+        """The word that leads on, with the name that it leads to."""
+        for word in inner[:-1]:
+            votes = self._votes([pair for pair in about if self._says_all(pair[0], [word])], [word], "name", known)
+            elected = [name for name, _ in elect(votes) if names_in(name)]
+            if elected:
+                return word, self._chance.first(elected)
+        return None
+
+    def _answer(
+        self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]
+    ) -> str:
+        """The winner of the vote; for a list, all who come close to it."""
+        tally = elect(self._votes(about, asked, kind, known))
+        if not tally:
+            return ""
+        if kind in ("list", "table"):
+            return "; ".join(text for text, weight in tally if weight >= _LIST_SHARE * tally[0][1])
+        return self._chance.first([text for text, _ in tally])
+
+    def _votes(
+        self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]
+    ) -> list[Vote]:
+        wanted = {word.stem for word in asked}
+        votes = []
+        for statement, url in about:
+            matched = statement.stems() & wanted
+            if not matched:
+                continue
+            weight = len(matched) / len(wanted) * (1.5 if statement.label else 1.0)
+            weight *= 1 + sum(other.casefold() in statement.line.casefold() for other in self._question.names)
+            every = kind in ("list", "table")
+            found = ranked(statement, "name" if every else kind, matched, known)
+            for place, candidate in enumerate(found if every else found[:2]):
+                share = 1.0 if every else 1.0 - 0.7 * place
+                votes.append(Vote(candidate.text, weight * share, statement.date, url))
+        return votes
+
+
+def _call(tool: str, **arguments: Any) -> str:
+    return json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
+
+
+def _slug(name: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+
+
+def _measure(answer: str, kind: str) -> float | None:
+    """A date or a number as something that can be compared."""
+    if not answer:
+        return None
+    if kind == "number":
+        return number(answer)
+    parts = [int(part) for part in iso_date(answer).split("-") if part]
+    return sum(part / 100**i for i, part in enumerate(parts)) if parts else None

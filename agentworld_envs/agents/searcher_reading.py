@@ -1,0 +1,133 @@
+"""`Statement`: one thing that a page says, whether in a sentence, a row of a table, an infobox or a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentworld_envs.agents.searcher_words import names_in, stems_of
+
+_MOST_STATEMENTS: Final = 1_500
+_LONGEST: Final = 2_000
+_MARKS: Final = re.compile(r"\*\*|__|`|\[\^?\d+\]")
+_LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,500}\)")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bSt\.)\s+(?=[\"\u201c'(A-Z0-9])")
+_LABEL: Final = re.compile(r"\s*(?:[-*+]\s+)?([^\W\d][^:|.;!?\n]{0,40}?)\s*(?::\s+|\s+[\u2013\u2014]\s+)(\S.*)")
+_HEADING: Final = re.compile(r"\s*#{1,6}\s+(.*?)\s*#*\s*")
+_ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
+_RULE: Final = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?\s*|\s*-{3,}\s*")
+_SUFFIX: Final = re.compile(r"\s+(?:\([^()]*\)|[-\u2013\u2014|]\s.*)$")
+_HEAD: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
+_AS_OF: Final = re.compile(
+    r"\b(?:as of|as at|dated|in early|in late|updated(?: in| on)?|status)\s+(?:\w+\s+){0,2}?(\d{4}(?:-\d\d){0,2})\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that a page says."""
+
+    text: str
+    """In full, in one line."""
+    title: str
+    """Of the page."""
+    label: str = ""
+    """What an infobox or the head of a column calls it; empty in prose."""
+    value: str = ""
+    """What stands under that label."""
+    date: str = ""
+    """What the statement or else its page says it is of; empty when nothing does."""
+    section: str = ""
+    """The heading that it stands under."""
+    line: str = ""
+    """The paragraph, row or item that it is part of."""
+
+    def names(self) -> tuple[str, ...]:
+        """Proper names in it."""
+        return names_in(self.text)
+
+    def stems(self) -> frozenset[str]:
+        """Stems of what it says, without its title."""
+        return stems_of(self.label or self.text)
+
+    def about(self, name: str) -> float:
+        """How likely it speaks of a name, in [0, 1]: it says so, its page or heading does, or its neighbours do."""
+        folded = name.casefold()
+        if folded in self.text.casefold() or plain_title(self.title).casefold() == folded:
+            return 1.0
+        if folded in self.section.casefold():
+            return 0.8
+        return 0.5 if folded in self.line.casefold() else 0.0
+
+
+def plain_title(title: str) -> str:
+    """A title without what tells it from others of the same name: `Ann Bell (painter)`, `Ann Bell - Almanac`."""
+    return _SUFFIX.sub("", title).strip()
+
+
+def statements(text: str, title: str, date: str = "") -> list[Statement]:
+    """What a page says, in order.
+
+    Args:
+        text: the page, as Markdown or plain text.
+        title: of the page.
+        date: of the page, empty when nobody knows.
+    """
+    found: list[Statement] = []
+    section = ""
+    header: list[str] = []
+    for line in text.splitlines():
+        line = _LINK.sub(r"\1", _MARKS.sub("", line[:_LONGEST])).rstrip()
+        if not line.strip():
+            header = []
+            continue
+        heading = _HEADING.fullmatch(line)
+        if heading:
+            section, header = heading[1], []
+        elif line.count("|") >= 2 or (header and "|" in line):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if _RULE.fullmatch(line):
+                continue
+            if not header and len(cells) > 2:
+                header = cells
+            else:
+                found += _row(cells, header, title, date, section)
+        else:
+            found += _line(line, title, date, section)
+        if len(found) >= _MOST_STATEMENTS:
+            break
+    return found
+
+
+def _row(cells: Sequence[str], header: Sequence[str], title: str, date: str, section: str) -> Iterator[Statement]:
+    """A row of two cells is a label with its value; a longer one says something under every head."""
+    text = " | ".join(cells)
+    date = _dated(text, date)
+    if len(cells) == 2 and len(header) != 2:
+        yield Statement(text, title, cells[0], cells[1], date, section, text)
+        return
+    for head, cell in zip(header, cells, strict=False):
+        if cell:
+            yield Statement(text, title, head, cell, date, section, text)
+
+
+def _line(line: str, title: str, date: str, section: str) -> Iterator[Statement]:
+    label = _LABEL.fullmatch(line)
+    if label and len(label[1].split()) <= 5:
+        if label[1].strip().lower() not in _HEAD or section:
+            text = line.strip()
+            yield Statement(text, title, label[1].strip(), label[2].strip(), _dated(line, date), section, text)
+        return
+    item = _ITEM.fullmatch(line)
+    for sentence in _SENTENCE.split(item[1] if item else line):
+        if sentence.strip():
+            yield Statement(sentence.strip(), title, date=_dated(sentence, date), section=section, line=line)
+
+
+def _dated(text: str, date: str) -> str:
+    """What a statement says it is of, else its page's date."""
+    match = _AS_OF.search(text)
+    return match[1] if match else date
