@@ -1,0 +1,110 @@
+"""Lexical ranking by SQLite FTS5: BM25 with k1 = 1.2, b = 0.75, without any dependency."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from agentworld_envs.domains.search.engine.words import terms
+
+BUDGET: Final = 20_000
+"""Pages that the terms of one query may have in all, before the most common terms are left out: FTS5 visits every
+page that has any of them."""
+_COMMON: Final = BUDGET // 16
+"""Terms of at least so many pages are written down at the end of a build; all others are cheap."""
+
+# Pages come analysed: the tokenizer only cuts at spaces, and leaves signs of Indian and other scripts in their words.
+_SCHEMA: Final = """
+CREATE VIRTUAL TABLE pages USING fts5(
+    terms, content='', tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
+);
+CREATE TABLE common (term TEXT PRIMARY KEY, pages INTEGER) WITHOUT ROWID;
+"""
+_SEARCH: Final = "SELECT rowid - 1, -bm25(pages) FROM pages WHERE pages MATCH ? ORDER BY 2 DESC, 1 LIMIT ?"
+
+
+class Fts5Writer:
+    """Fills an index, in a file or in memory (`path=None`)."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._db = sqlite3.connect(":memory:" if path is None else path, check_same_thread=False)
+        self._db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;" + _SCHEMA)
+        self._row = 0
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Index the next pages."""
+        for text in texts:
+            self._row += 1
+            self._db.execute("INSERT INTO pages(rowid, terms) VALUES (?, ?)", (self._row, " ".join(terms(text))))
+
+    def finish(self) -> sqlite3.Connection:
+        """Merge into one segment, and count the common terms."""
+        db = self._db
+        db.execute("INSERT INTO pages(pages) VALUES ('optimize')")
+        db.execute("CREATE VIRTUAL TABLE temp.counted USING fts5vocab('main', 'pages', 'row')")
+        db.execute("INSERT INTO common SELECT term, doc FROM temp.counted WHERE doc >= ?", (_COMMON,))
+        db.execute("DROP TABLE temp.counted")
+        db.commit()
+        return db
+
+
+class Fts5:
+    """Searches an index. Safe in several threads and after a fork: each thread of each process has its own connection
+    to a file, and all share one in memory."""
+
+    def __init__(self, source: Path | sqlite3.Connection) -> None:
+        self._source = source
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._open: list[sqlite3.Connection] = []
+        self._common = dict(self._connection().execute("SELECT term, pages FROM common").fetchall())
+
+    def top(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """Rows (0 is the first page) and scores, best first, the first page of equals first."""
+        kept = self._affordable(words)
+        if not kept:
+            return []
+        match = " OR ".join([f'"{term}"' for term in kept])
+        if isinstance(self._source, sqlite3.Connection):
+            with self._lock:
+                return self._source.execute(_SEARCH, (match, limit)).fetchall()
+        return self._connection().execute(_SEARCH, (match, limit)).fetchall()
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+            if isinstance(self._source, sqlite3.Connection):
+                self._source.close()
+
+    def _affordable(self, words: Sequence[str]) -> list[str]:
+        """The rarest terms within the budget, in the order of the query; at least one."""
+        common = self._common
+        if not common or sum([common.get(term, 0) for term in words]) <= BUDGET:
+            return list(words)
+        spent, kept = 0, set()
+        for term in sorted(words, key=lambda term: (common.get(term, 0), term)):
+            spent += common.get(term, 0)
+            if kept and spent > BUDGET:
+                break
+            kept.add(term)
+        return [term for term in words if term in kept]
+
+    def _connection(self) -> sqlite3.Connection:
+        if isinstance(self._source, sqlite3.Connection):
+            return self._source
+        owner, connection = getattr(self._local, "owned", (0, None))
+        if connection is None or owner != os.getpid():
+            uri = f"{self._source.absolute().as_uri()}?mode=ro&immutable=1"
+            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            connection.execute("PRAGMA mmap_size=17179869184")
+            self._local.owned = (os.getpid(), connection)
+            with self._lock:
+                self._open.append(connection)
+        return connection

@@ -1,0 +1,77 @@
+"""`SearchIndex`: ranked pages as hits, whatever ranks them and wherever they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from agentworld_envs.domains.search.engine.snippets import Snippets
+from agentworld_envs.domains.search.engine.words import query_words
+from agentworld_envs.domains.search.pages import Hit, Page, PageIndex
+
+MAX_LIMIT = 1000
+"""Most results of one search."""
+
+
+class Store(Protocol):
+    """Holds pages by row: 0 is the first page of the corpus."""
+
+    def __len__(self) -> int: ...
+    def page(self, row: int) -> Page: ...
+    def row(self, url: str) -> int | None: ...
+    def close(self) -> None: ...
+
+
+class Ranker(Protocol):
+    """Finds the rows that answer a query."""
+
+    def top(self, query: str, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """At most `limit` rows with scores, best first; equals in the order of rows."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SearchIndex(PageIndex):
+    """A store and a ranker, see `PageIndex`."""
+
+    def __init__(self, store: Store, ranker: Ranker, digest: str) -> None:
+        self._store = store
+        self._ranker = ranker
+        self.digest = digest
+
+    def search(
+        self, query: str, limit: int = 10, *, masked: Collection[str] = (), withheld: Sequence[str] = ()
+    ) -> list[Hit]:
+        words = query_words(query)
+        limit = min(limit, MAX_LIMIT)
+        if not words or limit <= 0:
+            return []
+        found = self._unmasked(query, list(words), limit, masked)
+        make = Snippets(query, words, withheld).of
+        return [Hit(page.url, page.title, make(page.text, page.withheld), page.date, score) for page, score in found]
+
+    def _unmasked(self, query: str, terms: list[str], limit: int, masked: Collection[str]) -> list[tuple[Page, float]]:
+        """The best pages that may be seen; asks for more as long as masked ones take their places."""
+        page = self._store.page
+        wanted = limit + min(len(masked), 16)
+        while True:
+            ranked = self._ranker.top(query, terms, wanted)
+            if not masked:
+                return [(page(row), score) for row, score in ranked]
+            pages = [(page(row), score) for row, score in ranked]
+            seen = [found for found in pages if found[0].url not in masked]
+            if len(seen) >= limit or len(ranked) < wanted:
+                return seen[:limit]
+            wanted = min(wanted * 4, limit + len(masked))
+
+    def page(self, url: str) -> Page | None:
+        row = self._store.row(url)
+        return None if row is None else self._store.page(row)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def close(self) -> None:
+        self._ranker.close()
+        self._store.close()

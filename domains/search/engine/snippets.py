@@ -1,0 +1,192 @@
+"""Snippets: the part of a page that shows why it matched, without what one has to open the page for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from agentworld_envs.domains.search.engine.words import STOP_WORDS, query_words
+
+LENGTH: Final = 240
+"""Characters of a snippet, without the marks of what is left out."""
+ELISION: Final = "[...]"
+
+_SCANNED: Final = 200_000
+"""Characters of a page that are looked at."""
+_NEEDLES: Final = 8
+_PLACES: Final = 4
+"""Occurrences of one word that are looked at."""
+_LEAD: Final = 60
+"""Characters shown before the first word that matched."""
+
+
+class Snippets:
+    """Makes the snippets of one query.
+
+    Args:
+        query: as the agent wrote it.
+        words: its distinct terms with the words they were made of, see `words.query_words`.
+        withheld: texts that no snippet shows unless the query has them.
+        length: characters of a snippet.
+    """
+
+    __slots__ = ("_length", "_needles", "_query", "_withheld")
+
+    def __init__(
+        self, query: str, words: Mapping[str, str], withheld: Sequence[str] = (), length: int = LENGTH
+    ) -> None:
+        self._query = query
+        self._length = length
+        self._needles = _needles(words)
+        self._withheld = tuple(text for text in withheld if not occurs(text, query)) if withheld else ()
+
+    def of(self, text: str, withheld: Sequence[str] = ()) -> str:
+        """The snippet of a page, one line. Its beginning when no word of the query is found.
+
+        Args:
+            text: of the page.
+            withheld: texts of this page that are left out, in addition.
+        """
+        start = self._window(text)
+        hidden = self._withheld
+        if withheld:
+            hidden += tuple(one for one in withheld if not occurs(one, self._query))
+        return _cut(text, start, self._length, hidden)
+
+    def _window(self, text: str) -> int:
+        """Where the best window begins: most distinct words of the query, the earliest of equals."""
+        if len(text) <= self._length:
+            return 0
+        lower = text.lower()
+        if len(lower) != len(text):  # a few letters are two in lower case: "İ"
+            lower = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+        find, places = lower.find, []
+        for needle, weight in self._needles:
+            at, found = find(needle, 0, _SCANNED), 0
+            while at >= 0 and found < _PLACES:
+                if at == 0 or not lower[at - 1].isalnum() or not needle.isascii():
+                    places.append((at, needle, weight))
+                    found += 1
+                at = find(needle, at + len(needle), _SCANNED)
+        if not places:
+            return 0
+        places.sort()
+        best, best_weight = places[0][0], 0
+        reach = self._length - _LEAD
+        for i, (at, _, _) in enumerate(places):
+            weight, seen = 0, set()
+            for other, needle, value in places[i:]:
+                if other - at > reach:
+                    break
+                if needle not in seen:
+                    seen.add(needle)
+                    weight += value
+            if weight > best_weight:
+                best, best_weight = at, weight
+        return max(0, best - _LEAD)
+
+
+def snippet(text: str, query: str, withheld: Sequence[str] = (), length: int = LENGTH) -> str:
+    """The snippet of one text for one query; `Snippets` for many texts."""
+    return Snippets(query, query_words(query), withheld, length).of(text)
+
+
+def occurs(needle: str, text: str) -> bool:
+    """Whether a withheld text stands in another: whole words, in any case, whatever markup or space is between them."""
+    pattern = _pattern(needle)
+    return pattern is not None and pattern.search(text) is not None
+
+
+def elided(text: str, withheld: Sequence[str], query: str = "") -> str:
+    """`text` with `[...]` in the place of every withheld text that the query does not have."""
+    for needle in sorted(withheld, key=len, reverse=True):
+        pattern = _pattern(needle)
+        if pattern is not None and pattern.search(query) is None:
+            text = pattern.sub(ELISION, text)
+    return text
+
+
+def _needles(words: Mapping[str, str]) -> list[tuple[str, int]]:
+    """What is looked for in a page: the beginning that a word and its stem share, the longest first."""
+    found: dict[str, int] = {}
+    for term, word in words.items():
+        if word in STOP_WORDS or (len(word) < 2 and word.isascii() and not word.isdigit()):
+            continue
+        shared = 0
+        for left, right in zip(term, word, strict=False):
+            if left != right:
+                break
+            shared += 1
+        needle = word[:shared] if shared >= 3 else word
+        found[needle] = min(len(needle), 9) + 1
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_NEEDLES]
+
+
+def _cut(text: str, start: int, length: int, withheld: Sequence[str]) -> str:
+    """`length` characters from `start`, at the borders of words, in one line, with the withheld texts elided."""
+    end = min(len(text), start + length)
+    if start:  # not in the middle of a word
+        space = text.find(" ", start, start + 30)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", end - 30, end)
+        end = space if space > start else end
+    if not withheld:
+        shown = " ".join(text[start:end].split())
+    else:
+        shown = " ".join(_without(text, start, end, withheld).split())
+    return f"{'... ' if start else ''}{shown}{' ...' if end < len(text) else ''}"
+
+
+def _without(text: str, start: int, end: int, withheld: Sequence[str]) -> str:
+    """`text[start:end]` without the withheld texts, also where an edge cuts through one."""
+    margin = max(map(len, withheld)) * 2 + 20
+    low, high = max(0, start - margin), min(len(text), end + margin)
+    region = text[low:high]
+    lower = region.lower()
+    spans = []
+    for needle in withheld:
+        first = _first_word(needle)
+        if first and first in lower:
+            pattern = _pattern(needle)
+            if pattern is not None:
+                spans += [match.span() for match in pattern.finditer(region)]
+    if not spans:
+        return text[start:end]
+    spans.sort()
+    pieces, at, stop = [], start - low, end - low
+    for left, right in spans:
+        if right > at and left < stop:
+            if left > at:
+                pieces.append(region[at:left])
+            if left >= at or not pieces:
+                pieces.append(ELISION)
+            at = right
+    if at < stop:
+        pieces.append(region[at:stop])
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=16_384)
+def _first_word(needle: str) -> str:
+    """What must stand in a text for the needle to stand there: cheap to look for."""
+    parts = needle.lower().split()
+    return parts[0] if parts else ""
+
+
+@lru_cache(maxsize=16_384)
+def _pattern(needle: str) -> re.Pattern[str] | None:
+    """Whole words; a number is not found within a longer one (`204` not in `1,204` or `204.5`)."""
+    words = needle.split()
+    if not words:
+        return None
+    before = r"(?<![\w])(?<!\d[.,])" if words[0][0].isdigit() else (r"(?<!\w)" if _is_word(words[0][0]) else "")
+    after = r"(?!\w)(?![.,]\d)" if words[-1][-1].isdigit() else (r"(?!\w)" if _is_word(words[-1][-1]) else "")
+    return re.compile(before + r"[\s*_`~\[\]]+".join(map(re.escape, words)) + after, re.IGNORECASE)
+
+
+def _is_word(character: str) -> bool:
+    """Whether a border of words makes sense there; scripts without spaces have none."""
+    return (character.isalnum() and character < "\u0e00") or character == "_"
