@@ -1,0 +1,112 @@
+"""`readings`: the lists that an answer may be."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from agentworld_envs.domains.search.answers.normal import unwrap
+
+DEEPEST = 40
+"""Brackets within brackets that are read as JSON; more are not an answer to anything."""
+_BULLET = re.compile(r"\s*(?:[-*+•‣◦–]\s+|\(?\d{1,3}[.):]\s+|\(?[a-zA-Z][.)]\s+)")
+_COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?!\d))")
+"""A comma that does not stand between groups of digits."""
+_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_EMPTY = frozenset({"", "none", "nothing", "n/a", "na", "empty", "no results", "[]", "()", "{}", "-"})
+
+
+def readings(text: str) -> list[list[str]]:
+    """The lists that an answer may be, each without empty elements; at least one.
+
+    A JSON array and lines with bullets or numbers are read in one way. Else lines, semicolons and commas separate, and
+    `and` may separate or belong to a name; those are different readings, and the best one counts.
+    """
+    text = unwrap(text)
+    if text.casefold().strip(" .") in _EMPTY:
+        return [[]]
+    array = load_json(text)
+    if isinstance(array, dict) and len(array) == 1:
+        array = next(iter(array.values()))
+    if isinstance(array, list):
+        return [[plain(item) for item in array if item is not None and plain(item).strip()]]
+    if len(text) > 2 and (text[0], text[-1]) in (("[", "]"), ("(", ")"), ("{", "}")):
+        text = text[1:-1]
+    lines = [line for line in text.splitlines() if line.strip()]
+    bulleted = [line for line in lines if _BULLET.match(line)]
+    if len(bulleted) > 1 or (bulleted and len(lines) == 1):
+        return [_clean([_BULLET.sub("", line, count=1) for line in bulleted])]
+    if len(lines) > 1:
+        if lines[0].rstrip().endswith(":"):
+            lines = lines[1:]
+        return [_clean(lines), _clean(_split(" ".join(line.strip().rstrip(",") + "," for line in lines)))]
+    line = text.strip().rstrip(".")
+    semicolons = _clean(line.split(";"))
+    commas = _clean(_split(line))
+    found = [semicolons] if len(semicolons) > 1 else [commas]
+    whole = found[0]
+    found.append(whole[:-1] + _clean(_AND.split(whole[-1])) if whole else [])
+    found.append(_clean([part for item in whole for part in _AND.split(item)]))
+    if len(whole) == 1:
+        found.append(_clean(line.split(" / ")))
+    if len(semicolons) == 1 and len(commas) > 1:
+        found.append([line])
+    return [list(one) for one in dict.fromkeys(map(tuple, found))]
+
+
+def load_json(text: str) -> object:
+    """What a text is as JSON; `None` when it is none, or too deep."""
+    text = text.strip()
+    if text[:1] not in ("[", "{") or _depth(text) > DEEPEST:
+        return None
+    try:
+        return json.loads(text)  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):
+        return None
+
+
+def plain(value: object) -> str:
+    """A JSON value as the text that a person would write."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, dict) and len(value) == 1:
+        return plain(next(iter(value.values())))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _split(line: str) -> list[str]:
+    """Parts between commas, but for those within brackets or double quotes and between groups of digits."""
+    parts, start, depth, quoted = [], 0, 0, False
+    for place in (match.start() for match in re.finditer(r'[,()\[\]"]', line)):
+        char = line[place]
+        if char == '"':
+            quoted = not quoted
+        elif char in "([":
+            depth += 1
+        elif char in ")]":
+            depth = max(0, depth - 1)
+        elif not depth and not quoted and _COMMA.match(line, place):
+            parts.append(line[start:place])
+            start = place + 1
+    return [*parts, line[start:]]
+
+
+def _clean(items: list[str]) -> list[str]:
+    kept = []
+    for item in items:
+        item = re.sub(r"\A\s*(?:and|&)\s+", "", item, flags=re.IGNORECASE).strip().strip(",;").strip()
+        if item:
+            kept.append(item)
+    return kept
