@@ -25,6 +25,9 @@ NUMBER: Final = re.compile(
     r"(?<![\w.,-])[-\u2212]?(?:\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(?:\.\d+)?"
     r"(?:\s*(?:thousand|million|billion|trillion)\b)?(?!\d|st\b|nd\b|rd\b|th\b)"
 )
+_CUE: Final = re.compile(r"\b(by|in|at|near|to|from|of)\s+(?:the\s+)?[\"']?$", re.IGNORECASE)
+_FAR: Final = 1_000
+"""Characters that a candidate is put back by when the word before it does not suit what is expected."""
 _SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 
@@ -111,15 +114,15 @@ def key(text: str) -> str:
 def elect(votes: Sequence[Vote]) -> list[tuple[str, float]]:
     """Answers with their share of the vote, best first.
 
-    Every page has one vote for an answer, its heaviest. Statements that say what time they are of lose weight with
-    every newer time at which something else was said, down to a quarter.
+    Every page has one vote for an answer, its heaviest. A statement has half the weight of one that is newer, down to
+    a quarter: the newest is the likeliest to hold still, and several older ones that agree may yet outvote it.
     """
     dates = sorted({vote.date for vote in votes if vote.date}, reverse=True)
     ballots: dict[str, dict[str, float]] = {}
     shown: dict[str, str] = {}
     for vote in votes:
         age = dates.index(vote.date) if vote.date else 0
-        weight = vote.weight * max(0.25, 0.8**age)
+        weight = vote.weight * max(0.25, 0.5**age)
         pages = ballots.setdefault(key(vote.text), {})
         pages[vote.page] = max(weight, pages.get(vote.page, 0.0))
         shown.setdefault(key(vote.text), vote.text)
@@ -137,16 +140,17 @@ def ranked(statement: Statement, kind: Kind, asked: Collection[str], known: Iter
         known: names that cannot be the answer.
     """
     if statement.label:
-        return candidates(statement.value, kind, known) or (
-            [Candidate(statement.value, 0)] if kind in ("text", "name") else []
-        )
+        return candidates(statement.value, kind, known) or ([Candidate(statement.value, 0)] if kind == "text" else [])
     found = candidates(statement.text, kind, known)
     places = [word.start for word in words_of(statement.text) if word.stem in asked]
-    if not places:
-        return found
 
     def distance(candidate: Candidate) -> float:
         # What belongs to a verb more often follows it than precedes it.
-        return min((candidate.start - p) if candidate.start >= p else 1.5 * (p - candidate.start) for p in places)
+        near = min(
+            ((candidate.start - p) if candidate.start >= p else 1.5 * (p - candidate.start) for p in places), default=0
+        )
+        cue = _CUE.search(statement.text[max(0, candidate.start - 12) : candidate.start])
+        located = cue is not None and cue[1].lower() != "by"
+        return near + (_FAR if (kind == "place" and not located) or (kind == "person" and located) else 0)
 
     return sorted(found, key=distance)

@@ -10,7 +10,7 @@ from agentworld_envs.agents.searcher_candidates import Vote, elect, iso_date, nu
 from agentworld_envs.agents.searcher_chance import Chance
 from agentworld_envs.agents.searcher_question import Kind, Question
 from agentworld_envs.agents.searcher_reading import Statement, plain_title, statements
-from agentworld_envs.agents.searcher_words import Word, names_in
+from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in
 from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
 
 R = TypeVar("R")
@@ -145,11 +145,18 @@ class Investigation:
     ) -> tuple[Word, str] | None:
         """The word that leads on, with the name that it leads to."""
         for word in inner[:-1]:
-            votes = self._votes([pair for pair in about if self._says_all(pair[0], [word])], [word], "name", known)
-            elected = [name for name, _ in elect(votes) if names_in(name)]
+            said = [pair for pair in about if self._says_all(pair[0], [word])]
+            votes = self._votes(said, [word], self._sort(word), known)
+            elected = [name for name, _ in elect(votes) if names_in(name) == (name,)]
             if elected:
                 return word, self._chance.first(elected)
         return None
+
+    def _sort(self, word: Word) -> Kind:
+        """What a word leads to, by the word that the question has outside of it: the city where one was born."""
+        chain = [other.stem for other in self._question.chain]
+        outer = chain[chain.index(word.stem) + 1 :][:1]
+        return "place" if PLACES.intersection(outer) else "person" if PERSONS.intersection(outer) else "name"
 
     def _answer(
         self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]

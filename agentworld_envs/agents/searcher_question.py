@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentworld_envs.agents.searcher_words import Word, names_in, words_of
+from agentworld_envs.agents.searcher_words import PLACES, Word, names_in, words_of
 
-Kind = Literal["number", "date", "year", "name", "list", "table", "boolean", "text"]
+Kind = Literal["number", "date", "year", "person", "place", "name", "list", "table", "boolean", "text"]
 """What an answer looks like."""
 
 _MOST: Final = 4_000
@@ -111,7 +111,13 @@ def _kind(text: str) -> Kind:
         return "year"
     if _DATE.search(text):
         return "date"
-    return "name" if wh and wh[1].lower() in ("who", "whom", "whose", "where", "which") else "text"
+    if wh is None:
+        return "text"
+    first = wh[1].lower()
+    following = words_of(text[wh.end() : wh.end() + 40])
+    if first == "where" or (following and following[0].stem in PLACES):
+        return "place"
+    return "person" if first.startswith("who") else "name" if first == "which" else "text"
 
 
 def _extreme(text: str) -> int:

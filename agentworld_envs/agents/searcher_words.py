@@ -58,7 +58,7 @@ _SAME: Final = (
 )
 """Words that ask for the same thing, in ordinary English."""
 _GENERIC: Final = (
-    "year date day month place city town village person people man woman country region company organisation"
+    "year date day month place city town village person man woman country region company organisation"
     " organization institution thing work book number total"
 )
 _NAME_LINK: Final = frozenset({"of", "the", "de", "la", "le", "von", "van", "da", "del", "der"})
@@ -128,6 +128,8 @@ def stem(word: str) -> str:
 
 _SYNONYMS: Final[dict[str, str]] = {word: group.split()[0] for group in _SAME for word in group.split()}
 GENERIC: Final = frozenset(stem(word) for word in _GENERIC.split())
+PLACES: Final = frozenset({"place", "city", "town", "village", "region", "island", "port", stem("country")})
+PERSONS: Final = frozenset({"person", "man", "woman"})
 
 
 @lru_cache(maxsize=1 << 14)
