@@ -1,0 +1,86 @@
+"""`Brief`: what `task.initial_state` and `task.verifier` of this domain hold, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentworld_envs.domains.search.engine.urls import BadURL, canonical
+from agentworld_envs.domains.search.library import LIBRARY, Place
+from agentworld_envs.interface import ConfigError, Task, TaskError
+
+SHORTEST_WITHHELD = 3
+"""Characters. Shorter answers are in every snippet by chance."""
+
+
+def place_of(task: Task) -> Place:
+    """Where a task is played: the fictional world `{"world": {"seed", "size"}}`, or the index in `{"index": FOLDER}`.
+
+    Raises:
+        TaskError: neither is named, or it cannot be opened.
+    """
+    world, index = task.initial_state.get("world"), task.initial_state.get("index")
+    try:
+        if isinstance(world, Mapping) and index is None:
+            seed, size = world.get("seed"), world.get("size", "small")
+            if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 and isinstance(size, str):
+                return LIBRARY.fiction(seed, size)
+        elif isinstance(index, str) and world is None:
+            return LIBRARY.corpus(Path(index))
+    except ConfigError as error:
+        raise TaskError(f"Task {task.id!r} cannot be opened: {error}") from error
+    raise TaskError(
+        f"Task {task.id!r}: expected initial_state to have 'world' (an object with 'seed', a whole number, and "
+        f"'size') or 'index' (the folder of an index), got {str(task.initial_state)[:200]}."
+    )
+
+
+def mask_of(task: Task) -> frozenset[str]:
+    """Canonical addresses of the pages that are hidden in this task.
+
+    Raises:
+        TaskError: they are no list of addresses.
+    """
+    mask = task.initial_state.get("mask", [])
+    if not isinstance(mask, list | tuple) or not all(isinstance(url, str) for url in mask):
+        raise TaskError(f"Task {task.id!r}: expected 'mask' to be a list of addresses, got {str(mask)[:100]}.")
+    try:
+        return frozenset(canonical(url) for url in mask)
+    except BadURL as error:
+        raise TaskError(f"Task {task.id!r}: its mask has something that is no address: {error}") from error
+
+
+def withheld_of(task: Task) -> tuple[str, ...]:
+    """Texts that no snippet of this task may show: the answer, over a user's corpus.
+
+    Pages of fictional worlds say themselves what they withhold, whatever is asked, so that nobody can tell by the gaps
+    what the question is about.
+    """
+    if "world" in task.initial_state:
+        return ()
+    found: list[str] = []
+    _texts_of(answer_spec(task), found)
+    return tuple(dict.fromkeys(text for text in found if len(text) >= SHORTEST_WITHHELD))
+
+
+def answer_spec(task: Task) -> Mapping[str, Any]:
+    """What the right answer is.
+
+    Raises:
+        TaskError: the task has none.
+    """
+    spec = task.verifier.get("answer")
+    if not isinstance(spec, Mapping):
+        raise TaskError(f"Task {task.id!r}: `verifier` needs 'answer', an answer spec; found {sorted(task.verifier)}.")
+    return spec
+
+
+def _texts_of(spec: Any, found: list[str]) -> None:
+    if isinstance(spec, str):
+        found.append(spec)
+    elif isinstance(spec, Mapping) and spec.get("kind") == "text":
+        found += [spec.get("value", ""), *spec.get("aliases", ())]
+    elif isinstance(spec, Mapping) and spec.get("kind") == "list":
+        for value in spec.get("values", ()):
+            _texts_of(value, found)

@@ -1,0 +1,106 @@
+"""`contradictions`: what a simulator's answer says against what code is certain of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentworld_envs.domains.search.calls import Find, Open, bad_url
+from agentworld_envs.domains.search.engine.urls import BadURL, canonical
+from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.reading import page_title, read_results, read_visit
+from agentworld_envs.domains.search.rendering import not_found, one_line
+from agentworld_envs.domains.search.world import SearchWorld
+
+
+def contradictions(world: SearchWorld, call: Find | Open, observation: str, shown: Mapping[str, str]) -> list[str]:
+    """Contradictions between one answer, the world's pages and what was shown before, a line each.
+
+    Looked at: masked addresses in results, titles, texts in snippets that only the page itself may tell (the
+    snippet no-leak check of the Qwen-AgentWorld report), pages that are denied or that are masked and shown.
+
+    Args:
+        world: index and mask.
+        call: the action.
+        observation: the simulator's answer.
+        shown: canonical addresses with titles, of pages that the simulator has shown before.
+    """
+    if isinstance(call, Find):
+        return _results(world, call, observation, shown)
+    found: list[str] = []
+    for url, title in views(call, observation):
+        found += _view(world, url, title, observation, shown)
+    return found
+
+
+def views(call: Open, observation: str) -> list[tuple[str, str | None]]:
+    """Canonical addresses of the pages that an answer shows, with their titles, `None` for one that it denies.
+
+    What reads like neither is left out.
+    """
+    if call.layout == "qwen":
+        [url] = call.urls
+        if bad_url(url) is not None:
+            return []
+        title = page_title(observation)
+        denied = observation.strip() == not_found(url)
+        return [(canonical(url), title)] if title is not None or denied else []
+    asked = {canonical(url): url for url in call.urls if bad_url(url) is None}
+    read = [(name, title) for url, title in read_visit(observation) if (name := _name(url)) in asked]
+    return [(name, title) for name, title in read if title is not None or not_found(asked[name]) in observation]
+
+
+def _view(
+    world: SearchWorld, url: str, title: str | None, observation: str, shown: Mapping[str, str]
+) -> list[str]:
+    if url in world.masked:
+        return [] if title is None else [f"{url} cannot be found in this task, and the answer shows it"]
+    page = world.page(url)
+    if title is None:
+        return [f"{url} exists, and the answer says that it does not"] if page is not None or url in shown else []
+    return _title(page, url, title, shown)
+
+
+def _title(page: Page | None, url: str, title: str, shown: Mapping[str, str]) -> list[str]:
+    expected = one_line(page.title) if page is not None else shown.get(url)
+    if expected is None or expected == one_line(title):
+        return []
+    return [f"{url} is called {expected!r}, and the answer calls it {one_line(title)!r:.200}"]
+
+
+def _results(world: SearchWorld, call: Find, observation: str, shown: Mapping[str, str]) -> list[str]:
+    asked = " ".join(call.queries).casefold()
+    found = []
+    for result in read_results(observation, call.layout) or ():
+        url = _name(result.url)
+        if url is None:
+            found.append(f"{result.url:.200} is no address")
+            continue
+        if url in world.masked:
+            found.append(f"{url} cannot be found in this task, and the answer lists it")
+            continue
+        page = world.page(url)
+        found += _title(page, url, result.title, shown)
+        snippet = result.snippet.casefold()
+        for text in page.withheld if page is not None else ():
+            if told(text.casefold(), snippet) and text.casefold() not in asked:
+                found.append(f"the snippet of {url} shows {text!r}, which only the page itself tells")
+    return list(dict.fromkeys(found))
+
+
+def told(text: str, snippet: str) -> bool:
+    """Whether a snippet has a text as words of its own: `12` is not in `1912`."""
+    start = snippet.find(text) if text else -1
+    while start >= 0:
+        end = start + len(text)
+        before, after = snippet[start - 1 : start], snippet[end : end + 1]
+        if not (before.isalnum() and text[0].isalnum()) and not (after.isalnum() and text[-1].isalnum()):
+            return True
+        start = snippet.find(text, start + 1)
+    return False
+
+
+def _name(url: str) -> str | None:
+    try:
+        return canonical(url)
+    except BadURL:
+        return None

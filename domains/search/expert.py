@@ -1,0 +1,76 @@
+"""The expert: solves a task through the tools alone, in a fork of the world."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from agentworld_envs.domains.search.pages import Hit
+from agentworld_envs.domains.search.reading import page_body, page_title, read_results
+from agentworld_envs.domains.search.world import SearchWorld
+from agentworld_envs.interface import Action, Task, TaskError
+
+_MOST_PARTS = 50
+
+
+class Hands:
+    """Calls the tools in a fork of a world and keeps what was called."""
+
+    def __init__(self, world: SearchWorld) -> None:
+        """Args: world: left as it is."""
+        self._world = world.fork()
+        self.done: list[str] = []
+        """Actions so far, as text that the parser reads."""
+
+    def search(self, query: str) -> list[Hit]:
+        """The results of `web_search`, as it shows them."""
+        shown = read_results(self._do("web_search", {"query": query}), "qwen") or []
+        return [Hit(result.url, result.title, result.snippet, result.date) for result in shown]
+
+    def visit(self, url: str) -> str | None:
+        """The text of a page, of all its parts; `None` where there is none."""
+        texts: list[str] = []
+        while len(texts) < _MOST_PARTS:
+            part = {} if not texts else {"part": len(texts) + 1}
+            observation = self._do("web_extractor", {"url": url, **part})
+            if page_title(observation) is None:
+                return None
+            text, _, parts = page_body(observation)
+            texts.append(text)
+            if len(texts) >= parts:
+                break
+        return "\n\n".join(texts)
+
+    def answer(self, text: str) -> None:
+        """Hand in the answer."""
+        self._do("answer", {"answer": text})
+
+    def _do(self, tool: str, arguments: dict[str, Any]) -> str:
+        command = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
+        self.done.append(command)
+        return self._world.act(Action(tool, arguments, command))
+
+
+def plan(task: Task, world: SearchWorld) -> list[str]:
+    """Actions that solve a task from the present state of `world`.
+
+    Raises:
+        TaskError: it lacks what the expert needs to know of the question.
+    """
+    hands = Hands(world)
+    fiction = world.place.fiction
+    if fiction is not None:
+        from agentworld_envs.domains.search.fiction.expert import solve
+
+        number, level = task.hidden.get("number"), task.hidden.get("level")
+        if not isinstance(number, int) or not isinstance(level, int):
+            raise TaskError(f"Task {task.id!r}: the expert needs `hidden` to have 'number' and 'level' of the question.")
+        search: Callable[[str], list[Hit]] = hands.search
+        steps = solve(fiction.question(number, level), search, hands.visit).steps
+        answers = [text for kind, text in steps if kind == "answer"]
+        if not answers:
+            raise TaskError(f"Task {task.id!r}: the expert found no answer.")
+        hands.answer(answers[-1])
+        return hands.done
+    raise TaskError(f"Task {task.id!r}: there is no expert for it.")
