@@ -11,8 +11,11 @@ from agentworld_envs.agents.searcher_question import Kind
 from agentworld_envs.agents.searcher_reading import Statement
 from agentworld_envs.agents.searcher_words import names_in, words_of
 
-_MONTH: Final = "January|February|March|April|May|June|July|August|September|October|November|December"
-_MONTHS: Final = tuple(_MONTH.split("|"))
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_MONTH: Final = "|".join(f"{month}|{month[:3]}\\.?" if len(month) > 3 else month for month in _MONTHS)
 _DAY: Final = r"\d{1,2}"
 DATE: Final = re.compile(
     r"\b(?P<iso>\d{3,4}-\d\d(?:-\d\d)?)\b"
@@ -50,8 +53,12 @@ def iso_date(text: str) -> str:
         return match["iso"]
     year, month = match["y1"] or match["y2"] or match["y3"], match["m1"] or match["m2"] or match["m3"]
     day = match["d1"] or match["d2"]
-    iso = f"{int(year):04d}-{_MONTHS.index(month) + 1:02d}"
+    iso = f"{int(year):04d}-{_month(month):02d}"
     return f"{iso}-{int(day):02d}" if day else iso
+
+
+def _month(name: str) -> int:
+    return next(i for i, month in enumerate(_MONTHS, start=1) if month.startswith(name[:3]))
 
 
 def number(text: str) -> float | None:
@@ -90,7 +97,7 @@ def candidates(text: str, kind: Kind, known: Iterable[str] = ()) -> list[Candida
     return [
         Candidate(name, text.find(name))
         for name in names_in(text)
-        if name.casefold() not in taken and not DATE.fullmatch(name) and name not in _MONTHS
+        if name.casefold() not in taken and name not in _MONTHS
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Generator, Sequence
 from typing import Any, Final, TypeVar
 
@@ -10,7 +11,7 @@ from agentworld_envs.agents.searcher_candidates import Vote, elect, iso_date, nu
 from agentworld_envs.agents.searcher_chance import Chance
 from agentworld_envs.agents.searcher_question import Kind, Question
 from agentworld_envs.agents.searcher_reading import Statement, plain_title, statements
-from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in
+from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in, words_of
 from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
 
 R = TypeVar("R")
@@ -20,6 +21,12 @@ Steps = Generator[str, str, R]
 NOTHING: Final = "unknown"
 """The answer of one who has found nothing."""
 _MOST_HOPS: Final = 5
+_MOST_PARTS: Final = 3
+_TAIL: Final = 80
+_MORE: Final = re.compile(r"\(Part \d+ of \d+\. The next one: \"part\": \d+\.\)\s*$")
+_LONGEST_QUERY: Final = 300
+_AGE: Final = words_of("born founded opened published")
+"""What one looks for who is asked which of two is older."""
 _LIST_SHARE: Final = 0.34
 
 
@@ -66,13 +73,14 @@ class Investigation:
     def _compare(self) -> Steps[str]:
         """The named thing whose date or number is the larger or the smaller one."""
         question = self._question
+        asked = question.chain or _AGE
         values: list[tuple[float, str]] = []
         for i, name in enumerate(question.names):
             others = len(question.names) - i
-            yield from self._consult(name, question.chain, share=others)
+            yield from self._consult(name, asked, share=others)
             about = self._about(name)
             for kind in ("date", "year", "number"):
-                answer = self._answer(about, question.chain, kind, question.names)
+                answer = self._answer(about, asked, kind, question.names)
                 value = _measure(answer, kind)
                 if value is not None:
                     values.append((value, name))
@@ -94,7 +102,7 @@ class Investigation:
         queries = self._chance.order([f"{name} {words}".strip(), name or self._question.text, self._question.text])
         hits: dict[str, SearchResult] = {}
         wanted = -(-self._left // share)
-        for query in dict.fromkeys(queries):
+        for query in dict.fromkeys(query[:_LONGEST_QUERY] for query in queries if query.strip()):
             for hit in (yield from self._search(query)):
                 hits.setdefault(hit.url, hit)
             if len([hit for hit in hits.values() if self._promise(hit, name, asked) > 0]) >= max(wanted, 1):
@@ -118,8 +126,12 @@ class Investigation:
         return hits
 
     def _read(self, url: str, title: str, date: str) -> Steps[None]:
-        observation = yield _call("web_extractor", url=url)
-        self._pages[url] = statements(observation, title, iso_date(date))
+        text = yield _call("web_extractor", url=url)
+        for part in range(2, _MOST_PARTS + 1):
+            if not _MORE.search(text[-_TAIL:]):
+                break
+            text += "\n\n" + (yield _call("web_extractor", url=url, part=part))
+        self._pages[url] = statements(text, title, iso_date(date))
 
     @staticmethod
     def _promise(hit: SearchResult, name: str, asked: Sequence[Word]) -> float:
@@ -166,7 +178,9 @@ class Investigation:
         if not tally:
             return ""
         if kind in ("list", "table"):
-            return "; ".join(text for text, weight in tally if weight >= _LIST_SHARE * tally[0][1])
+            return json.dumps(
+                [text for text, weight in tally if weight >= _LIST_SHARE * tally[0][1]], ensure_ascii=False
+            )
         return self._chance.first([text for text, _ in tally])
 
     def _votes(

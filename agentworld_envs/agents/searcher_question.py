@@ -88,7 +88,7 @@ class Question:
 def question_in(observation: str) -> str:
     """The part of an observation that asks: what is marked as a question, else the last paragraph with a question
     mark, else the first paragraph."""
-    observation = observation[:_MOST].strip()
+    observation = observation[:_MOST].encode("utf-8", "replace").decode("utf-8").strip()
     marked = _QUOTED_QUESTION.search(observation)
     if marked:
         return " ".join(marked[1].split())

@@ -15,11 +15,11 @@ _MARKS: Final = re.compile(r"\*\*|__|`|\[\^?\d+\]")
 _LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,500}\)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bSt\.)\s+(?=[\"\u201c'(A-Z0-9])")
 _LABEL: Final = re.compile(r"\s*(?:[-*+]\s+)?([^\W\d][^:|.;!?\n]{0,40}?)\s*(?::\s+|\s+[\u2013\u2014]\s+)(\S.*)")
-_HEADING: Final = re.compile(r"\s*#{1,6}\s+(.*?)\s*#*\s*")
+_ABOUT_PAGEING: Final = re.compile(r"\s*#{1,6}\s+(.*?)\s*#*\s*")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE: Final = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?\s*|\s*-{3,}\s*")
 _SUFFIX: Final = re.compile(r"\s+(?:\([^()]*\)|[-\u2013\u2014|]\s.*)$")
-_HEAD: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
+_ABOUT_PAGE: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
 _AS_OF: Final = re.compile(
     r"\b(?:as of|as at|dated|in early|in late|updated(?: in| on)?|status)\s+(?:\w+\s+){0,2}?(\d{4}(?:-\d\d){0,2})\b",
     re.IGNORECASE,
@@ -80,13 +80,13 @@ def statements(text: str, title: str, date: str = "") -> list[Statement]:
     section = ""
     header: list[str] = []
     for line in text.splitlines():
-        line = _LINK.sub(r"\1", _MARKS.sub("", line[:_LONGEST])).rstrip()
-        if not line.strip():
+        line = " ".join(_LINK.sub(r"\1", _MARKS.sub("", line[:_LONGEST])).split())
+        if not line:
             header = []
             continue
-        heading = _HEADING.fullmatch(line)
+        heading = _ABOUT_PAGEING.fullmatch(line)
         if heading:
-            section, header = heading[1], []
+            section, header = ("" if heading[1] == title else heading[1]), []
         elif line.count("|") >= 2 or (header and "|" in line):
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             if _RULE.fullmatch(line):
@@ -117,7 +117,7 @@ def _row(cells: Sequence[str], header: Sequence[str], title: str, date: str, sec
 def _line(line: str, title: str, date: str, section: str) -> Iterator[Statement]:
     label = _LABEL.fullmatch(line)
     if label and len(label[1].split()) <= 5:
-        if label[1].strip().lower() not in _HEAD or section:
+        if label[1].strip().lower() not in _ABOUT_PAGE or section:
             text = line.strip()
             yield Statement(text, title, label[1].strip(), label[2].strip(), _dated(line, date), section, text)
         return

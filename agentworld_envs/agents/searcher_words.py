@@ -64,6 +64,7 @@ _GENERIC: Final = (
 _NAME_LINK: Final = frozenset({"of", "the", "de", "la", "le", "von", "van", "da", "del", "der"})
 _OPENING: Final = (
     "according once before after during since until while although though today now however both born founded"
+    " monday tuesday wednesday thursday friday saturday sunday"
 )
 _OPENERS: Final = STOP | _NAME_LINK | frozenset(_OPENING.split())
 _QUOTED: Final = re.compile(

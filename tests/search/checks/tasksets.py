@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentworld_envs.agents import Agent, RolloutSummary, rollout
-from agentworld_envs.domains import load_domain
+from agentworld_envs.domains.search import Search
 from agentworld_envs.interface import Task
 from agentworld_envs.interface.task import TaskList
+
+DOMAIN = Search()
+WORLDS = 8
+"""Worlds that the checks look at; questions are spread over all of them."""
 
 
 class InOrder(TaskList):
@@ -17,19 +21,25 @@ class InOrder(TaskList):
         return seed % len(self._tasks)
 
 
-def masked(task: Task, hide: bool) -> Task:
-    """The same task with the pages of its answer hidden, or with none hidden."""
-    mask = list(task.initial_state["mask"]) if hide else []
-    return task.model_copy(update={"initial_state": {**task.initial_state, "mask": mask}})
-
-
-def tasks(name: str, count: int, start: int = 0) -> list[Task]:
-    """The first tasks of a task set."""
-    source = load_domain("search").tasks(name)
-    return [source[index] for index in range(start, start + count)]
+def tasks(level: int, count: int, *, masked: bool, size: str = "small", worlds: int = WORLDS) -> list[Task]:
+    """The first questions of a level. With `masked` the same questions, with the pages of their answers hidden."""
+    source = DOMAIN.tasks(f"valid@{level}:{size}{'+masked' if masked else ''}+worlds={worlds}")
+    return [source[index] for index in range(count)]
 
 
 def play(agent: Agent, played: Sequence[Task], seed: int = 0, slots: int = 8) -> RolloutSummary:
-    """Every task once, in the real world."""
-    env = {"domain": "search", "tasks": InOrder(played), "num_envs": slots}
-    return rollout(env, agent, len(played), seed=seed)
+    """Every task once, in the real world.
+
+    Raises:
+        AssertionError: an episode has no valid reward: then no rate means anything.
+    """
+    summary = rollout({"domain": DOMAIN, "tasks": InOrder(played), "num_envs": slots}, agent, len(played), seed=seed)
+    assert summary.n_valid == len(played), summary.failures
+    return summary
+
+
+def success(agent: Agent, played: Sequence[Task]) -> float:
+    """Share of tasks that the agent solves."""
+    rate = play(agent, played).success_rate
+    assert rate is not None
+    return rate

@@ -1,0 +1,152 @@
+"""The searcher on pages written by hand: what it finds, how far it goes, and what it does with hostile ones."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from search.checks.coast import PAGES, answer, ask
+
+from agentworld_envs.agents import Searcher, build_agent
+from agentworld_envs.agents.searcher_candidates import candidates, iso_date, number
+from agentworld_envs.agents.searcher_question import Question
+from agentworld_envs.agents.searcher_reading import statements
+from agentworld_envs.agents.searcher_words import names_in, stem
+from agentworld_envs.interface import ConfigError, Failure
+
+MAIN = "https://coast.example/kestrel-bay"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who is the mayor of Kestrel Bay?", "Tom Rook"),
+        ("How many people live in Kestrel Bay?", "12,400"),
+        ("When was Ann Bell born?", "1902-03-03"),
+        ("In which year was Tarn Works founded?", "1877"),
+        ("Where was Ann Bell born?", "Kestrel Bay"),
+        ("In which year was the organisation that employs Ann Bell founded?", "1877"),
+        ("What is the population of the town where Ann Bell was born?", "12,400"),
+        ("Where was the mayor of Kestrel Bay born?", "Dell"),
+        ("Who was born earlier, Ann Bell or Tom Rook?", "Ann Bell"),
+        ("Who is younger, Ann Bell or Tom Rook?", "Tom Rook"),
+    ],
+)
+def test_answers_by_the_words_of_the_pages(question: str, expected: str) -> None:
+    assert answer(question) == expected
+
+
+def test_finds_a_masked_fact_where_else_it_is_told_and_believes_the_newest() -> None:
+    assert answer("Who is the mayor of Kestrel Bay?", masked=(MAIN,)) == "Tom Rook"
+    assert answer("How many people live in Kestrel Bay?", masked=(MAIN,)) == "11,900"
+
+
+@pytest.mark.parametrize("visits", [0, 1, 3, 8])
+def test_opens_no_more_pages_than_it_may(visits: int) -> None:
+    tools = [tool for tool, _ in ask("Where was the mayor of Kestrel Bay born?", Searcher(visits))]
+    assert tools.count("web_extractor") <= visits
+    assert tools[-1] == "answer"
+
+
+def test_does_the_same_again_and_at_a_temperature_by_its_seed() -> None:
+    question = "Who is the mayor of Kestrel Bay?"
+    assert ask(question) == ask(question, seed=7)
+    runs = [ask(question, Searcher(2, temperature=1.0, seed=3), seed=seed) for seed in range(8)]
+    assert runs == [ask(question, Searcher(2, temperature=1.0, seed=3), seed=seed) for seed in range(8)]
+    assert any(run != runs[0] for run in runs)
+
+
+def test_with_an_address_it_opens_that_page_and_no_other() -> None:
+    direct = Searcher(1, address="https://coast.example/{name}")
+    steps = ask("Who is the mayor of Kestrel Bay?", direct)
+    assert [arguments["url"] for tool, arguments in steps if tool == "web_extractor"] == [MAIN]
+    assert steps[-1] == ("answer", {"answer": "Tom Rook"})
+    assert answer("Who is the mayor of Kestrel Bay?", direct, masked=(MAIN,)) == "unknown"
+
+
+@pytest.mark.parametrize(
+    "question", ["", "?", "x" * 100_000, "漢字はどこですか?", "Who is 'of the'?", "\0\ud800 | who?", "List all of it."]
+)
+def test_anything_can_be_asked(question: str) -> None:
+    steps = ask(question)
+    assert not isinstance(steps[-1], Failure)
+    assert steps[-1][0] == "answer"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [" " * 30_000, "|" * 30_000, "a:" * 15_000, "A " * 15_000, "- " * 15_000, "(Part 1 of 9. The next", "1," * 9_000],
+)
+def test_hostile_pages_are_read_in_time(page: str) -> None:
+    started = time.perf_counter()
+    for statement in statements(page, "A", "2031"):
+        for kind in ("name", "date", "number"):
+            candidates(statement.text, kind)  # type: ignore[arg-type] - each is a kind
+    assert time.perf_counter() - started < 2.0
+
+
+def test_a_row_speaks_under_every_head_of_its_table() -> None:
+    found = statements(PAGES[4].text, PAGES[4].title)
+    assert [(s.label, s.value) for s in found[:3]] == [
+        ("Town", "Kestrel Bay"),
+        ("Mayor", "Una Dray"),
+        ("Population", "11,900"),
+    ]
+    assert all(s.about("Kestrel Bay") == 1.0 for s in found[:3])
+    assert not any(s.about("Kestrel Bay") for s in found[3:])
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("on 3 March 1902", "1902-03-03"),
+        ("Apr 7, 2031", "2031-04-07"),
+        ("in May 2031", "2031-05"),
+        ("of 1877", "1877"),
+        ("2031-04-07", "2031-04-07"),
+        ("never", ""),
+    ],
+)
+def test_dates(text: str, iso: str) -> None:
+    assert iso_date(text) == iso
+
+
+def test_numbers_names_and_stems() -> None:
+    assert [number(t) for t in ("12,400 people", "3.5 million", "none", "-4")] == [12_400.0, 3.5e6, None, -4.0]
+    assert names_in('Who wrote "Blue Ash" with Ann Bell\'s brother in the Hall of Ashes?') == (
+        "Blue Ash",
+        "Ann Bell",
+        "Hall of Ashes",
+    )
+    assert stem("founded") == stem("founder")
+    assert stem("born") == stem("birthplace")
+
+
+@pytest.mark.parametrize(
+    ("question", "chain"),
+    [
+        (
+            "In which year was the organisation that employs Ann Bell founded?",
+            ["employs", "organisation", "founded", "year"],
+        ),
+        ("Where was the author of 'Blue Ash' born?", ["author", "born"]),
+        ("What was Ann Bell's occupation?", ["occupation"]),
+    ],
+)
+def test_the_chain_leads_from_the_name_outwards(question: str, chain: list[str]) -> None:
+    assert [word.text for word in Question.read(question).chain] == chain
+
+
+@pytest.mark.parametrize("wrong", [{"visits": -1}, {"temperature": -0.1}, {"seed": -1}, {"temperature": float("nan")}])
+def test_refuses_numbers_out_of_range(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="Expected"):
+        Searcher(**wrong)
+    with pytest.raises(ConfigError, match="name"):
+        Searcher(address="https://coast.example/")
+
+
+def test_is_built_by_name() -> None:
+    agent = build_agent("searcher", visits=3, temperature=0.5, seed=1)
+    assert isinstance(agent, Searcher)
+    assert (agent.visits, agent.temperature) == (3, 0.5)
