@@ -9,7 +9,7 @@ from agentworld_envs.domains.search.answers.normal import unwrap
 
 DEEPEST = 40
 """Brackets within brackets that are read as JSON; more are not an answer to anything."""
-_BULLET = re.compile(r"\s*(?:[-*+•‣◦–]\s+|\(?\d{1,3}[.):]\s+|\(?[a-zA-Z][.)]\s+)")
+_BULLET = re.compile(r"\s*(?:[-*+•‣◦\u2013]\s+|\(?\d{1,3}[.):]\s+|\(?[a-zA-Z][.)]\s+)")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?!\d))")
 """A comma that does not stand between groups of digits."""
 _AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
@@ -60,9 +60,10 @@ def load_json(text: str) -> object:
     if text[:1] not in ("[", "{") or _depth(text) > DEEPEST:
         return None
     try:
-        return json.loads(text)  # type: ignore[no-any-return]
+        loaded: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return loaded
 
 
 def plain(value: object) -> str:

@@ -7,10 +7,10 @@ import unicodedata
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _PLAIN_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ŋ": "n", "ħ": "h"}
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th", "ŋ": "n", "ħ": "h"}
 )
 """Letters of Latin script that Unicode does not take apart."""
-_NOTHING = frozenset("'.`´ʼʻ‘’‛′\"“”„")
+_NOTHING = frozenset("'.`\"\u00b4\u02bc\u02bb\u2018\u2019\u201b\u2032\u201c\u201d\u201e")
 """Left out without a gap: `U.S.` is `us`, `O'Neill` is `oneill`."""
 _KEPT = frozenset("#%@")
 """Punctuation that tells names apart: `C#` is not `C`."""
@@ -21,7 +21,7 @@ _BOXED = re.compile(r"\A\$*\\boxed\{([^{}]*)\}\$*\Z")
 _LEAD = re.compile(
     r"\A[*_#\s]*(?:(?:the|my)\s+)?(?:final\s+)?answer\b[*_\s]*(?::|\bis\b:?)[*_\s]*(?=\S)", re.IGNORECASE
 )
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "`": "`", "「": "」"}
+_QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "«": "»", "„": "\u201c", "`": "`", "「": "」"}
 
 
 def fold(text: str) -> str:
@@ -61,7 +61,7 @@ def normalise(text: str) -> str:
         after = folded[place + 1] if place + 1 < len(folded) else " "
         if char == "." and before.isdigit() and after.isdigit():
             chars.append(char)
-        elif char in "-−" and after.isdigit() and before.isspace():
+        elif char in "-\u2212" and after.isdigit() and before.isspace():
             chars.append("-")
         elif char in _NOTHING:
             continue

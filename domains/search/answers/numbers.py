@@ -11,7 +11,10 @@ from agentworld_envs.domains.search.answers.units import convert, unit_name
 
 LONGEST = 160
 """Characters; a longer text is no number."""
-_SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _UNDER_100 = {word: number for number, word in enumerate(_SMALL)} | _TENS
 _SCALES = {
@@ -36,7 +39,7 @@ _NO_UNIT = frozenset({"or", "and", "to", "not", "but", "plus", "minus", "times",
 _ABOUT = re.compile(r"\A(?:about|approximately|approx\.?|around|roughly|circa|ca\.?|nearly|almost|~|≈|some)\s*")
 _NUMERAL = re.compile(
     r"(?P<sign>[+-]?)\s?(?P<digits>\d[\d.,' _]*\d|\d|[.,]\d+)"
-    r"(?:\s?(?:e|[x×*]\s?10\s?(?:\^|\*\*)?)\s?(?P<power>[+-]?\d{1,3})(?![\d.]))?"
+    r"(?:\s?(?:e|[x\u00d7*]\s?10\s?(?:\^|\*\*)?)\s?(?P<power>[+-]?\d{1,3})(?![\d.]))?"
     r"(?:\s?/\s?(?P<under>\d{1,9}))?(?P<ordinal>(?:st|nd|rd|th)\b)?",
 )
 _GROUPED = re.compile(r"\d{1,3}([,.' _])\d{3}(?:\1\d{3})*")
@@ -69,19 +72,15 @@ def parse_number(text: str) -> Quantity | None:
         plain = plain[money.end() :]
     match = _NUMERAL.match(plain)
     if match is None:
-        parsed = _words(plain)
-    else:
-        parsed = _digits(match)
-        if parsed is not None:
-            value, rest = parsed, plain[match.end() :]
-            letter = re.search(r"\d([kKMBT])(?![A-Za-z])", raw)
-            if letter and rest[:1] == letter[1].lower() and not rest[1:2].isalnum():
-                value, rest = value * _LETTERS[letter[1]], rest[1:]
-            return _finish(sign * value, rest, unit)
+        spoken = _words(plain)
+        return None if spoken is None else _finish(sign * spoken[0], spoken[1], unit)
+    value, rest = _digits(match), plain[match.end() :]
+    if value is None:
         return None
-    if parsed is None:
-        return None
-    return _finish(sign * parsed[0], parsed[1], unit)
+    letter = re.search(r"\d([kKMBT])(?![A-Za-z])", raw)
+    if letter and rest[:1] == letter[1].lower() and not rest[1:2].isalnum():
+        value, rest = value * _LETTERS[letter[1]], rest[1:]
+    return _finish(sign * value, rest, unit)
 
 
 def same_number(given: Quantity, value: float, tolerance: float, unit: str | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from agentworld_envs.domains.search.answers.lists import load_json, plain
@@ -33,7 +34,7 @@ def read_table(text: str, columns: int) -> ReadTable:
         text: the answer.
         columns: how many are wanted; lists of just so many values need no header.
     """
-    candidates = [match[1] for match in _FENCED.finditer(text)][:4] + [text]
+    candidates = [*islice((match[1] for match in _FENCED.finditer(text)), 4), text]
     for candidate in candidates:
         for reader in (_json, _markdown, _separated):
             table = reader(candidate, columns)
@@ -46,13 +47,14 @@ def read_table(text: str, columns: int) -> ReadTable:
 def same_columns(wanted: Sequence[Sequence[str]], header: list[str] | None) -> list[int | None]:
     """For each wanted column, given by its names, its place in a header; `None` where it is not there.
 
-    Names are the same when they are after normalising; else without what is in brackets and a plural `s`; else when
+    Names are the same when they are after normalising; else without gaps; else without what is in brackets and a plural
+    `s`; else when
     the words of only one column that is left hold all words of the other, or the other way round.
     """
     if header is None:
         return list(range(len(wanted)))
     places: list[int | None] = [None] * len(wanted)
-    for form in (normalise, _short):
+    for form in (normalise, _joined, _short):
         given = [form(name) for name in header]
         for number, names in enumerate(wanted):
             free = [place for place, name in enumerate(given) if name in map(form, names) and place not in places]
@@ -71,6 +73,10 @@ def same_columns(wanted: Sequence[Sequence[str]], header: list[str] | None) -> l
         if len(near) == 1:
             places[number] = near[0]
     return places
+
+
+def _joined(name: str) -> str:
+    return normalise(name.replace("_", " ")).replace(" ", "")
 
 
 def _short(name: str) -> str:

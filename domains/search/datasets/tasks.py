@@ -1,0 +1,169 @@
+"""`DatasetTasks`: the questions of a file as tasks over an index, or over the paragraphs that came with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+from urllib.parse import parse_qsl
+
+from agentworld_envs.domains.search import engine
+from agentworld_envs.domains.search.answers import render
+from agentworld_envs.domains.search.answers.normal import normalise
+from agentworld_envs.domains.search.datasets.contexts import pages_of, title_url
+from agentworld_envs.domains.search.datasets.load import read_questions
+from agentworld_envs.domains.search.datasets.row import QuestionRow
+from agentworld_envs.domains.search.engine.urls import BadURL, canonical
+from agentworld_envs.domains.search.pages import Page, PageIndex
+from agentworld_envs.interface import ConfigError, Task, TaskSource, unknown_name
+
+Mask = Literal["rows", "source", "none"]
+"""What is hidden in search and visit: the addresses that a row names; those and its supporting pages; nothing."""
+OPTIONS = ("index", "mask", "limit")
+MAX_STEPS = 40
+"""Of a task (LiteResearcher, section on training: 40 turns)."""
+
+
+class DatasetTasks(TaskSource):
+    """One task per question, in the order of the file."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        index: str | None = None,
+        mask: Mask = "rows",
+        limit: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Read the questions; an index is opened only to find supporting pages, and its manifest.
+
+        Args:
+            path: file of questions, see `read_questions`.
+            index: folder of the index to search in; by default the paragraphs in the file are the corpus.
+            mask: what is hidden, see `Mask`.
+            limit: only the first questions (>= 1).
+            name: what a user types to get this source; made of the others by default.
+
+        Raises:
+            ConfigError: the file or the index cannot be read, the file has no paragraphs and no index is named, or an
+                option cannot be.
+        """
+        if mask not in get_args(Mask):
+            raise unknown_name("mask", mask, get_args(Mask))
+        if limit is not None and limit < 1:
+            raise ConfigError(f"Expected limit to be at least 1, got {limit}.")
+        self.path, self.mask, self.index_folder = path, mask, index
+        self.questions = read_questions(path)
+        """The file's questions, with the rows that were left out."""
+        self._rows: Sequence[QuestionRow] = self.questions.rows[:limit]
+        self._numbers = {row.id: number for number, row in enumerate(self._rows)}
+        self._index: PageIndex | None = None
+        self._pages: dict[str, Page] = {}
+        if index is None:
+            self._pages = {page.url: page for page in pages_of(self.questions.rows)}
+            if not self._pages:
+                raise ConfigError(
+                    f"The questions in {path} ({self.questions.format}) come without paragraphs, so that there is "
+                    f"nothing to search in: name an index, as in {path}?index=FOLDER."
+                )
+            self.digest = _digest(self._pages.values())
+        else:
+            self._index = engine.open_index(Path(index))
+            self.digest = self._index.digest
+        options = {"index": index, "mask": None if mask == "rows" else mask, "limit": limit}
+        given = "&".join(f"{key}={value}" for key, value in options.items() if value is not None)
+        self.name = name or (f"{path}?{given}" if given else path)
+
+    @classmethod
+    def parse(cls, name: str) -> DatasetTasks:
+        """The source of a string `PATH?index=FOLDER&mask=source&limit=N`, of which only the path is needed.
+
+        Raises:
+            ConfigError: see the constructor; also an unknown option.
+        """
+        path, mark, query = name.partition("?")
+        if mark and Path(name).is_file():
+            path, query = name, ""
+        options: dict[str, str] = {}
+        for key, value in parse_qsl(query, keep_blank_values=True):
+            if key not in OPTIONS:
+                raise unknown_name("option of a question file", key, OPTIONS)
+            if key in options:
+                raise ConfigError(f"The option {key!r} is given twice in {name!r}.")
+            options[key] = value
+        limit = options.get("limit")
+        if limit is not None and not (limit.isascii() and limit.isdigit()):
+            raise ConfigError(f"Expected limit to be a whole number in {name!r}, got {limit!r}.")
+        mask: Any = options.get("mask", "rows")
+        index = options.get("index")
+        if index is not None and not index:
+            raise ConfigError(f"Expected the folder of an index after index= in {name!r}.")
+        return cls(path, index=index, mask=mask, limit=None if limit is None else int(limit), name=name)
+
+    @property
+    def size(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Task:
+        if not 0 <= index < len(self._rows):
+            raise IndexError(f"The set {self.name!r} has {len(self._rows)} tasks, got index {index}.")
+        row = self._rows[index]
+        place: Any = {"contexts": self.path} if self.index_folder is None else self.index_folder
+        return Task(
+            id=row.id,
+            domain="search",
+            instruction=_instruction(row),
+            initial_state={"index": place, "digest": self.digest, "mask": self._masked(row)},
+            verifier={"answer": dict(row.answer)},
+            hidden={"answer": render(row.answer), "supporting": list(row.supporting)},
+            max_steps=MAX_STEPS,
+            tags=(self.questions.format, *row.tags),
+        )
+
+    def find(self, task_id: str) -> Task:
+        if task_id not in self._numbers:
+            raise unknown_name("task id", task_id, self._numbers)
+        return self[self._numbers[task_id]]
+
+    def _masked(self, row: QuestionRow) -> list[str]:
+        """Canonical addresses that a task hides; what is no address hides nothing."""
+        if self.mask == "none":
+            return []
+        found: dict[str, None] = {}
+        for url in row.mask:
+            try:
+                found[canonical(url)] = None
+            except BadURL:
+                continue
+        for title in row.supporting if self.mask == "source" else ():
+            found |= dict.fromkeys(self._pages_of(title))
+        return list(found)
+
+    def _pages_of(self, title: str) -> list[str]:
+        """Addresses of the pages of a title."""
+        url = title_url(title)
+        if self._index is None:
+            return [url] if url in self._pages else []
+        wanted = normalise(title)
+        hits = [hit.url for hit in self._index.search(title, 20) if normalise(hit.title) == wanted]
+        if url not in hits and self._index.page(url) is not None:
+            hits.append(url)
+        return hits
+
+
+def _instruction(row: QuestionRow) -> str:
+    if row.answer["kind"] != "table":
+        return row.question
+    columns = " | ".join(column["name"] for column in row.answer["columns"])
+    return f"{row.question}\n\nAnswer with one Markdown table that has the columns: {columns}"
+
+
+def _digest(pages: Any) -> str:
+    """Names a corpus by its pages."""
+    digest = hashlib.sha256()
+    for page in pages:
+        digest.update(json.dumps([page.url, page.title, page.text]).encode("ascii"))
+    return digest.hexdigest()[:16]

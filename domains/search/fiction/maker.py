@@ -1,0 +1,121 @@
+"""`make`: the question of a number and level, with its answer from the database."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from agentworld_envs.domains.search.fiction import chains
+from agentworld_envs.domains.search.fiction.draw import Draw
+from agentworld_envs.domains.search.fiction.pages import main_url
+from agentworld_envs.domains.search.fiction.population import Entity, Population
+from agentworld_envs.domains.search.fiction.questions import Draft, NoQuestion, Question
+from agentworld_envs.domains.search.fiction.relations import Relation
+from agentworld_envs.interface.errors import ConfigError
+
+Builder = Callable[[Population, Draw], Draft]
+BUILDERS: dict[int, tuple[Builder, ...]] = {
+    1: (chains.attribute, chains.relation),
+    2: (
+        partial(chains.chain, hops=2),
+        chains.comparison,
+        partial(chains.described, hops=3),
+        partial(chains.chain, hops=3),
+    ),
+    3: (partial(chains.chain, hops=4), partial(chains.chain, hops=5)),
+}
+"""By level; question number n is made by the n-th, round and round."""
+_TRIES = 400
+_SMALL = {"a", "for", "of", "the"}
+
+
+def words(text: str) -> set[str]:
+    """What a lexical search tells apart in a text."""
+    return set(re.findall(r"\w+", text.lower())) - _SMALL
+
+
+def _typed(kind: Relation | str, value: Any, by_name: dict[str, Entity]) -> Any:
+    """The answer spec for one value of a result."""
+    if kind == "count":
+        return {"kind": "number", "value": float(value), "tolerance": 0.0}
+    if kind == "number" or (isinstance(kind, Relation) and kind.type == "number"):
+        return {"kind": "number", "value": float(value)}
+    if isinstance(kind, Relation) and kind.type in ("year", "date"):
+        return {"kind": "date", "value": str(value)}
+    entity = by_name.get(str(value))
+    aliases = [entity.alias] if entity is not None and entity.alias else []
+    return {"kind": "text", "value": str(value), "aliases": aliases}
+
+
+def _spec(draft: Draft, rows: list[tuple[Any, ...]], population: Population) -> dict[str, Any]:
+    by_name = population.by_name
+    if draft.shape == "single":
+        if len(rows) != 1 or rows[0][0] is None:
+            raise NoQuestion
+        spec: dict[str, Any] = _typed(draft.types[0], rows[0][0], by_name)
+        return spec
+    if draft.shape == "list":
+        if len({row[0] for row in rows}) != len(rows) or len(rows) < 2:
+            raise NoQuestion
+        return {"kind": "list", "values": [_typed(draft.types[0], row[0], by_name) for row in rows], "ordered": False}
+    kinds = [_typed(kind, row, by_name)["kind"] for kind, row in zip(draft.types, rows[0], strict=True)]
+    columns = [{"name": name, "kind": kind} for name, kind in zip(draft.columns, kinds, strict=True)]
+    table = [
+        [str(cell) if column["kind"] != "number" else cell for cell, column in zip(row, columns, strict=True)]
+        for row in rows
+    ]
+    return {"kind": "table", "columns": columns, "key": [draft.columns[0]], "rows": table}
+
+
+def _refuse_leaks(
+    draft: Draft, rows: list[tuple[Any, ...]], population: Population, page_words: Callable[[Entity], set[str]]
+) -> None:
+    """No draft whose answer stands in its text, or whose answer's own page is found by the names searched for."""
+    asked = words(" ".join(entity.name for entity in draft.names))
+    text = draft.text.casefold()
+    for row in rows:
+        for cell in row:
+            if str(cell).casefold() in text or f"{cell:,}" in text if isinstance(cell, int) else str(cell) in text:
+                raise NoQuestion
+            entity = population.by_name.get(str(cell))
+            if entity is not None and page_words(entity) & asked:
+                raise NoQuestion
+
+
+def make(
+    population: Population,
+    connection: sqlite3.Connection,
+    page_words: Callable[[Entity], set[str]],
+    key: tuple[int | str, ...],
+    number: int,
+    level: int,
+) -> Question:
+    """The question of a number.
+
+    Args:
+        page_words: what the main page of an entity says, as `words`.
+        key: names the world.
+
+    Raises:
+        ConfigError: there is no such level, or a negative number.
+    """
+    if level not in BUILDERS or number < 0:
+        raise ConfigError(f"expected a level out of {sorted(BUILDERS)} and a number >= 0, got {level} and {number}")
+    draw = Draw("fiction", "question", *key, level, number)
+    first = number % len(BUILDERS[level])
+    for attempt in range(_TRIES):
+        # What cannot be had in a tiny world gives way to the next kind.
+        builder = BUILDERS[level][(first + attempt // (_TRIES // 4)) % len(BUILDERS[level])]
+        try:
+            draft = builder(population, draw)
+            rows = connection.execute(draft.sql).fetchall()
+            spec = _spec(draft, rows, population)
+            _refuse_leaks(draft, rows, population, page_words)
+        except NoQuestion:
+            continue
+        sources = tuple(dict.fromkeys(main_url(population.host, entity) for entity in draft.sources))
+        return Question(draft.text, draft.kind, draft.hops, level, draft.sql, spec, sources, tuple(draft.program))
+    raise ConfigError(f"no question of level {level} in {_TRIES} tries: take a larger world")

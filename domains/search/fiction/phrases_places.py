@@ -1,0 +1,207 @@
+"""How regions, towns and events are spoken of."""
+
+from __future__ import annotations
+
+from agentworld_envs.domains.search.fiction import lexicon
+from agentworld_envs.domains.search.fiction.relations import Relation
+
+_REGION = (
+    Relation(
+        "region", "area", "number", "Area (km²)",
+        "the area of {x} in square kilometres", "How many square kilometres does {x} cover?",
+        (
+            "{s} covers {o} square kilometres.",
+            "Surveyors put the extent of {s} at {o} square kilometres.",
+            "With a surface of {o} square kilometres, {s} is neither the largest nor the smallest of its kind.",
+        ),
+        low=1100, high=98000, clause="that covers {o} square kilometres",
+    ),
+    Relation(
+        "region", "emblem", "text", "Emblem",
+        "the emblem of {x}", "What does the emblem of {x} show?",
+        (
+            "The flag of {s} shows {o}.",
+            "Since the first assembly, {s} has had {o} as its emblem.",
+            "On seals of {s} one finds {o}.",
+        ),
+        pool=lexicon.EMBLEMS,
+    ),
+    Relation(
+        "region", "capital", "entity", "Capital",
+        "the capital of {x}", "Which town is the capital of {x}?",
+        (
+            "The capital of {s} is {o}.",
+            "The assembly of {s} sits in {o}.",
+            "{s} is governed from {o}.",
+        ),
+        target="town", clause="whose capital is {o}",
+    ),
+    Relation(
+        "region", "patron", "entity", "Patron",
+        "the patron of {x}", "Who is honoured as the patron of {x}?",
+        (
+            "As its patron, {s} honours {o}.",
+            "{s} keeps a holiday for its patron, {o}.",
+            "The patron of {s} is {o}.",
+        ),
+        target="person",
+    ),
+)  # fmt: skip
+_TOWN = (
+    Relation(
+        "town", "founded", "year", "Chartered",
+        "the charter of {x}", "In what year was {x} granted its charter?",
+        (
+            "{s} was granted its charter in {o}.",
+            "The charter of {s} dates from {o}.",
+            "It was in {o} that {s} became a town.",
+        ),
+        low=1210, high=1890, clause="that was granted its charter in {o}", most="was granted its charter last",
+        least="was granted its charter first", beyond="were granted their charter after {o}",
+    ),
+    Relation(
+        "town", "elevation", "number", "Elevation (m)",
+        "the elevation of {x} in metres", "At how many metres above the sea does {x} lie?",
+        (
+            "{s} lies {o} metres above the sea.",
+            "The market place of {s} is at {o} metres above the sea.",
+            "Maps give {o} metres as the elevation of {s}.",
+        ),
+        low=101, high=2890, clause="that lies {o} metres above the sea", most="lies highest", least="lies lowest",
+        beyond="lie more than {o} metres above the sea",
+    ),
+    Relation(
+        "town", "population", "number", "Population",
+        "the population of {x}", "How many inhabitants does {x} have?",
+        (
+            "{s} has {o} inhabitants.",
+            "The census counted {o} people in {s}.",
+            "The population of {s} stands at {o}.",
+        ),
+        low=3100, high=940000, volatile=True, most="has the most inhabitants", least="has the fewest inhabitants",
+        beyond="have more than {o} inhabitants",
+    ),
+    Relation(
+        "town", "region", "entity", "Region",
+        "the region in which {x} lies", "In which region does {x} lie?",
+        (
+            "{s} lies in {o}.",
+            "{s} belongs to {o}.",
+            "For all purposes of law, {s} is part of {o}.",
+        ),
+        target="region", clause="that lies in {o}",
+    ),
+    Relation(
+        "town", "twin", "entity", "Twin town",
+        "the twin town of {x}", "Which town is twinned with {x}?",
+        (
+            "{s} is twinned with {o}.",
+            "A treaty of friendship ties {s} to {o}, its twin town.",
+            "The twin town of {s} is {o}.",
+        ),
+        target="town",
+    ),
+    Relation(
+        "town", "planner", "entity", "Planner",
+        "the planner of {x}", "Who drew the street plan of {x}?",
+        (
+            "The street plan of {s} was drawn by {o}.",
+            "{s} owes its street plan to {o}.",
+            "It was {o} who drew the streets of {s}.",
+        ),
+        target="person",
+    ),
+    Relation(
+        "town", "mayors", "terms", "Mayors",
+        "the mayors of {x}", "Who have been the mayors of {x}?",
+        (
+            "The mayors of {s} were {o}.",
+            "Mayors of {s}, in order: {o}.",
+            "The town hall of {s} has on its wall the names of {o}.",
+        ),
+        target="person", member="mayor",
+    ),
+)  # fmt: skip
+_EVENT = (
+    Relation(
+        "event", "held", "date", "Opened",
+        "the opening of {x}", "On what date did {x} open?",
+        (
+            "{s} opened on {o}.",
+            "The first day of {s} was {o}.",
+            "It was on {o} that {s} began.",
+        ),
+        low=1952, high=2029, clause="that opened on {o}",
+    ),
+    Relation(
+        "event", "attendance", "number", "Attendance",
+        "the attendance of {x}", "How many visitors did {x} have?",
+        (
+            "{s} drew {o} visitors.",
+            "At the gates of {s}, {o} visitors were counted.",
+            "With {o} visitors, {s} did better than feared.",
+        ),
+        low=1200, high=88000, clause="that drew {o} visitors",
+    ),
+    Relation(
+        "event", "venue", "entity", "Venue",
+        "the town where {x} was opened", "In which town was {x} opened?",
+        (
+            "{s} was opened in {o}.",
+            "The venue of {s} was {o}.",
+            "For {s}, the choice of place fell on {o}.",
+        ),
+        target="town", clause="that was opened in {o}",
+    ),
+    Relation(
+        "event", "organiser", "entity", "Organiser",
+        "the organiser of {x}", "Which organisation organised {x}?",
+        (
+            "{s} was organised by {o}.",
+            "The organiser of {s} was {o}.",
+            "It fell to {o} to organise {s}.",
+        ),
+        target="organisation",
+    ),
+    Relation(
+        "event", "honoured", "entity", "Guest of honour",
+        "the guest of honour at {x}", "Who was the guest of honour at {x}?",
+        (
+            "The guest of honour at {s} was {o}.",
+            "{s} was opened with a speech by its guest of honour, {o}.",
+            "As guest of honour, {s} received {o}.",
+        ),
+        target="person",
+    ),
+    Relation(
+        "event", "programme", "list", "Programme",
+        "the works on the programme of {x}", "Which works were on the programme of {x}?",
+        (
+            "On the programme of {s} were {o}.",
+            "{s} presented {o}.",
+            "Audiences of {s} could choose between {o}.",
+        ),
+        target="work", plural="the works on the programme of {x}", member="work",
+    ),
+    Relation(
+        "event", "exhibits", "list", "Exhibits",
+        "the products exhibited at {x}", "Which products were exhibited at {x}?",
+        (
+            "Exhibited at {s} were {o}.",
+            "Stands of {s} showed {o}.",
+            "Visitors of {s} could try {o}.",
+        ),
+        target="product", plural="the products exhibited at {x}", member="product",
+    ),
+    Relation(
+        "event", "route", "list", "Route",
+        "the towns on the route of {x}", "Which towns were on the route of {x}?",
+        (
+            "The route of {s} led through {o}.",
+            "{s} called at {o}.",
+            "Camps of {s} stood near {o}.",
+        ),
+        target="town", plural="the towns on the route of {x}", member="town",
+    ),
+)  # fmt: skip
+RELATIONS = (*_REGION, *_TOWN, *_EVENT)
