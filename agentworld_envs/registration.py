@@ -8,6 +8,7 @@ from agentworld_envs.interface import unknown_name
 
 NAMESPACE = "AgentWorld"
 ENV_IDS: dict[str, str] = {
+    "AgentWorld/Search-v0": "search",
     "AgentWorld/Terminal-v0": "terminal",
     "AgentWorld/TextWorld-v0": "text_world",
 }

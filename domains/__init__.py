@@ -7,6 +7,7 @@ import importlib
 from agentworld_envs.interface import ConfigError, Domain, unknown_name
 
 DOMAINS: dict[str, str] = {
+    "search": "agentworld_envs.domains.search:Search",
     "terminal": "agentworld_envs.domains.terminal:Terminal",
     "text_world": "agentworld_envs.domains.text_world:TextWorld",
 }

@@ -147,5 +147,7 @@ class Search(Domain):
         return fault_text(action, kind)
 
 
+
+
 def _from_path(name: str, path: Path) -> TaskSource:
     raise ConfigError("not yet")

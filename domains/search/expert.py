@@ -40,7 +40,7 @@ class Hands:
             texts.append(text)
             if len(texts) >= parts:
                 break
-        return "\n\n".join(texts)
+        return "".join(texts)
 
     def answer(self, text: str) -> None:
         """Hand in the answer."""

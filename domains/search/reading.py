@@ -51,12 +51,14 @@ def page_title(text: str) -> str | None:
 
 
 def page_body(text: str) -> tuple[str, int, int]:
-    """Text of a page without its title, which part of it that is, and how many there are."""
+    """Text of a page without its title, which part of it that is, and how many there are. Joined, the parts are the
+    page."""
     _, _, body = _unfenced(text).lstrip("\n").partition("\n")
+    body = body.removeprefix("\n")
     match = _PART.search(body)
     if match is None:
-        return body.strip("\n"), 1, 1
-    return body[: match.start()].strip("\n"), int(match["part"]), int(match["total"])
+        return body, 1, 1
+    return body[: match.start()], int(match["part"]), int(match["total"])
 
 
 def read_visit(text: str) -> list[tuple[str, str | None]]:

@@ -75,9 +75,9 @@ def render_part(page: Page, parts: Sequence[str], part: int) -> str:
     if part > total:
         have = "only one part" if total == 1 else f"{total} parts"
         return f"{head}\n\n(There is no part {part}: this page has {have}.)"
-    text = parts[part - 1].strip("\n") if parts else ""
+    text = parts[part - 1] if parts else ""
     if total == 1:
-        return f"{head}\n\n{text}"
+        return f"{head}\n\n{text}".rstrip()
     more = f' The next one: "part": {part + 1}.' if part < total else ""
     return f"{head}\n\n{text}\n\n(Part {part} of {total}.{more})"
 
