@@ -63,7 +63,7 @@ def masks() -> Iterator[Row]:
 
 
 def forces(count: int) -> Iterator[Row]:
-    rates = success.rates(count, address=success.main_address())
+    rates = success.rates(count)
     yield at_least("3 main page by its address, unmasked", 0.95, rates.direct)
     yield at_most("3 main page by its address, masked", 0.1, rates.direct_masked)
     yield at_least("3 one page that it finds, unmasked", 0.95, rates.one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from agentworld_envs.agents.base import Agent, Decision, Info
 from agentworld_envs.agents.searcher_chance import Chance
@@ -29,18 +29,22 @@ class Searcher(Agent):
     name = "searcher"
 
     def __init__(
-        self, visits: int = VISITS, *, temperature: float = 0.0, seed: int = 0, address: str | None = None
+        self,
+        visits: int = VISITS,
+        *,
+        temperature: float = 0.0,
+        seed: int = 0,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         """Args:
             visits: most pages that it opens in an episode (>= 0). With none it guesses from titles and snippets.
             temperature: 0 always does the same; above, it samples queries, pages and answers, which pass@k needs.
             seed: of those samples (>= 0), mixed with the episode's.
-            address: where the main page of a name is, with `{name}` in place of the name in lower case with hyphens.
-                With it the searcher opens that page and no other: it shows what a corpus gives away to those who know
-                their way about.
+            addresses: main pages of names that it knows from before. With them it never searches and opens no others:
+                it shows what a corpus gives away to those who know their way about.
 
         Raises:
-            ConfigError: a number out of range, or an address without `{name}`.
+            ConfigError: a number out of range.
         """
         if visits < 0:
             raise ConfigError(f"Expected visits to be at least 0, got {visits}.")
@@ -48,16 +52,14 @@ class Searcher(Agent):
             raise ConfigError(f"Expected temperature to be at least 0, got {temperature}.")
         if seed < 0:
             raise ConfigError(f"Expected the agent's seed to be at least 0, got {seed}.")
-        if address is not None and "{name}" not in address:
-            raise ConfigError(f"Expected an address with {{name}} in it, got {address!r}.")
-        self.visits, self.temperature, self.address = visits, temperature, address
+        self.visits, self.temperature, self.addresses = visits, temperature, addresses
         self._seed = seed
         self._plays: dict[int, Play] = {}
         self._started: dict[int, bool] = {}
 
     def reset(self, slot: int, observation: str, info: Info, episode: Episode) -> None:
         chance = Chance(self.temperature, self._seed, episode.seed)
-        self._plays[slot] = Investigation(Question.read(observation), self.visits, chance, self.address).run()
+        self._plays[slot] = Investigation(Question.read(observation), self.visits, chance, self.addresses).run()
         self._started[slot] = False
 
     def act(self, slots: Sequence[int], observations: Sequence[str], infos: Sequence[Info]) -> list[Decision]:

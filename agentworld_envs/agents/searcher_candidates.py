@@ -9,13 +9,9 @@ from typing import Final
 
 from agentworld_envs.agents.searcher_question import Kind
 from agentworld_envs.agents.searcher_reading import Statement
-from agentworld_envs.agents.searcher_words import names_in, words_of
+from agentworld_envs.agents.searcher_words import MONTHS, names_in, words_of
 
-_MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-_MONTH: Final = "|".join(f"{month}|{month[:3]}\\.?" if len(month) > 3 else month for month in _MONTHS)
+_MONTH: Final = "|".join(f"{month}|{month[:3]}\\.?" if len(month) > 3 else month for month in MONTHS)
 _DAY: Final = r"\d{1,2}"
 DATE: Final = re.compile(
     r"\b(?P<iso>\d{3,4}-\d\d(?:-\d\d)?)\b"
@@ -58,7 +54,7 @@ def iso_date(text: str) -> str:
 
 
 def _month(name: str) -> int:
-    return next(i for i, month in enumerate(_MONTHS, start=1) if month.startswith(name[:3]))
+    return next(i for i, month in enumerate(MONTHS, start=1) if month.startswith(name[:3]))
 
 
 def number(text: str) -> float | None:
@@ -97,7 +93,7 @@ def candidates(text: str, kind: Kind, known: Iterable[str] = ()) -> list[Candida
     return [
         Candidate(name, text.find(name))
         for name in names_in(text)
-        if name.casefold() not in taken and name not in _MONTHS
+        if name.casefold() not in taken and name not in MONTHS
     ]
 
 

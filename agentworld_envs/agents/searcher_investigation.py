@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from agentworld_envs.agents.searcher_candidates import Vote, elect, iso_date, number, ranked
 from agentworld_envs.agents.searcher_chance import Chance
 from agentworld_envs.agents.searcher_question import Kind, Question
 from agentworld_envs.agents.searcher_reading import Statement, plain_title, statements
+from agentworld_envs.agents.searcher_units import Unit
 from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in, words_of
 from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
 
@@ -20,7 +21,6 @@ Steps = Generator[str, str, R]
 
 NOTHING: Final = "unknown"
 """The answer of one who has found nothing."""
-_MOST_HOPS: Final = 5
 _MOST_PARTS: Final = 3
 _TAIL: Final = 80
 _MORE: Final = re.compile(r"\(Part \d+ of \d+\. The next one: \"part\": \d+\.\)\s*$")
@@ -33,13 +33,15 @@ _LIST_SHARE: Final = 0.34
 class Investigation:
     """Searches, reads and answers, as a generator of actions."""
 
-    def __init__(self, question: Question, visits: int, chance: Chance, address: str | None = None) -> None:
+    def __init__(
+        self, question: Question, visits: int, chance: Chance, addresses: Mapping[str, str] | None = None
+    ) -> None:
         """Args: question: what is asked.
         visits: pages that may be opened.
         chance: what is left to it.
-        address: of main pages; see `Searcher`.
+        addresses: of main pages that are known; see `Searcher`.
         """
-        self._question, self._left, self._chance, self._address = question, visits, chance, address
+        self._question, self._left, self._chance, self._addresses = question, visits, chance, addresses
         self._budget = visits
         self._pages: dict[str, list[Statement]] = {}
         self._snippets: dict[str, Statement] = {}
@@ -53,38 +55,46 @@ class Investigation:
     # ------------------------------------------------------------------------------------------------ strategies
 
     def _follow(self) -> Steps[str]:
-        """From name to name, until a statement has the word that the question is about."""
-        asked, name = list(self._question.chain), self._question.start
-        known = list(self._question.names)
-        for hop in range(_MOST_HOPS):
-            inner = [word for word in asked if not word.generic]
-            yield from self._consult(name, asked, share=max(1, len(inner)))
+        """From name to name, a step of the question at a time. When nothing is said of the next step, the name that
+        was reached last is the answer: not every word of a question is a step."""
+        question = self._question
+        name, known, steps = question.start, list(question.names), list(question.units)
+        if not steps:
+            steps = [words_of(question.text)[:1]]
+        while steps:
+            yield from self._consult(name, [word for unit in steps for word in unit], share=len(steps))
             about = self._about(name)
-            if len(inner) > 1 and hop + 1 < _MOST_HOPS and not any(self._says_all(s, inner) for s, _ in about):
-                following = self._next(about, inner, known)
-                if following:
-                    word, name = following
+            if len(steps) > 1:
+                step = next((i for i, unit in enumerate(steps) if self._said(about, unit)), len(steps) - 1)
+                unit, steps = steps[step], steps[step + 1 :]
+                found = self._choose(about, unit, _sort(unit), known)
+                if steps and found:
+                    name = found
                     known.append(name)
-                    asked = [w for w in asked if w.stem != word.stem]
                     continue
-            return self._answer(about, inner or asked, self._question.kind, known)
-        return NOTHING
+            else:
+                unit, steps = steps[0], []
+            answer = self._answer(about, unit, question.kind, known)
+            if answer or not steps:
+                return answer or (name if name != question.start else "")
+        return name
 
     def _compare(self) -> Steps[str]:
-        """The named thing whose date or number is the larger or the smaller one."""
+        """The named thing whose date or number is the larger or the smaller one, or how far they are apart."""
         question = self._question
-        asked = question.chain or _AGE
+        asked = (question.units or (_AGE,))[0]
         values: list[tuple[float, str]] = []
         for i, name in enumerate(question.names):
-            others = len(question.names) - i
-            yield from self._consult(name, asked, share=others)
+            yield from self._consult(name, asked, share=len(question.names) - i)
             about = self._about(name)
             for kind in ("date", "year", "number"):
-                answer = self._answer(about, asked, kind, question.names)
-                value = _measure(answer, kind)
+                value = _measure(self._answer(about, asked, kind, question.names), kind)
                 if value is not None:
                     values.append((value, name))
                     break
+        if question.difference:
+            numbers = [value for value, _ in values]
+            return f"{abs(numbers[0] - numbers[-1]):.10g}" if len(numbers) > 1 else ""
         if not values:
             return question.names[0]
         return max(values, key=lambda pair: question.extreme * pair[0])[1]
@@ -93,10 +103,10 @@ class Investigation:
 
     def _consult(self, name: str, asked: Sequence[Word], share: int) -> Steps[None]:
         """Search for a name and read what may say something of it, with a share of the pages that are left."""
-        if self._address is not None:
-            if self._left > 0 and name:
+        if self._addresses is not None:
+            if self._left > 0 and name in self._addresses:
                 self._left -= 1
-                yield from self._read(self._address.format(name=_slug(name)), name, "")
+                yield from self._read(self._addresses[name], name, "")
             return
         words = " ".join(word.text for word in asked)
         queries = self._chance.order([f"{name} {words}".strip(), name or self._question.text, self._question.text])
@@ -149,26 +159,16 @@ class Investigation:
         return [(s, url) for url, page in read.items() for s in page if not name or s.about(name) > 0]
 
     @staticmethod
-    def _says_all(statement: Statement, words: Collection[Word]) -> bool:
-        return statement.stems() >= {word.stem for word in words}
+    def _said(about: Sequence[tuple[Statement, str]], unit: Unit) -> bool:
+        """Whether anything is said of a step."""
+        return any(_matched(statement, unit) >= 1 / (len(unit) + 1) for statement, _ in about)
 
-    def _next(
-        self, about: Sequence[tuple[Statement, str]], inner: Sequence[Word], known: Sequence[str]
-    ) -> tuple[Word, str] | None:
-        """The word that leads on, with the name that it leads to."""
-        for word in inner[:-1]:
-            said = [pair for pair in about if self._says_all(pair[0], [word])]
-            votes = self._votes(said, [word], self._sort(word), known)
-            elected = [name for name, _ in elect(votes) if names_in(name) == (name,)]
-            if elected:
-                return word, self._chance.first(elected)
-        return None
-
-    def _sort(self, word: Word) -> Kind:
-        """What a word leads to, by the word that the question has outside of it: the city where one was born."""
-        chain = [other.stem for other in self._question.chain]
-        outer = chain[chain.index(word.stem) + 1 :][:1]
-        return "place" if PLACES.intersection(outer) else "person" if PERSONS.intersection(outer) else "name"
+    def _choose(
+        self, about: Sequence[tuple[Statement, str]], unit: Unit, kind: Kind, known: Sequence[str]
+    ) -> str | None:
+        """The name that a step leads to."""
+        elected = [name for name, _ in elect(self._votes(about, unit, kind, known)) if names_in(name) == (name,)]
+        return self._chance.first(elected) if elected else None
 
     def _answer(
         self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]
@@ -186,28 +186,35 @@ class Investigation:
     def _votes(
         self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]
     ) -> list[Vote]:
-        wanted = {word.stem for word in asked}
         votes = []
+        every = kind in ("list", "table")
         for statement, url in about:
-            matched = statement.stems() & wanted
-            if not matched:
+            weight = _matched(statement, asked) * (1.5 if statement.label else 1.0)
+            if not weight:
                 continue
-            weight = len(matched) / len(wanted) * (1.5 if statement.label else 1.0)
             weight *= 1 + sum(other.casefold() in statement.line.casefold() for other in self._question.names)
-            every = kind in ("list", "table")
-            found = ranked(statement, "name" if every else kind, matched, known)
+            stems = {word.stem for word in asked}
+            found = ranked(statement, "name" if every else kind, stems, known)
             for place, candidate in enumerate(found if every else found[:2]):
                 share = 1.0 if every else 1.0 - 0.7 * place
                 votes.append(Vote(candidate.text, weight * share, statement.date, url))
         return votes
 
 
+def _matched(statement: Statement, unit: Sequence[Word]) -> float:
+    """How much of a step a statement speaks of, in [0, 1]; words that only say a sort of thing count a third."""
+    stems = statement.stems()
+    return sum((1 / 3 if word.generic else 1.0) for word in unit if word.stem in stems) / max(len(unit), 1)
+
+
+def _sort(unit: Unit) -> Kind:
+    """What a step leads to: the town where one was born is a place."""
+    stems = {word.stem for word in unit}
+    return "place" if stems & PLACES else "person" if stems & PERSONS else "name"
+
+
 def _call(tool: str, **arguments: Any) -> str:
     return json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
 def _measure(answer: str, kind: str) -> float | None:

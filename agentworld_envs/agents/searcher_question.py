@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentworld_envs.agents.searcher_words import PLACES, Word, names_in, words_of
+from agentworld_envs.agents.searcher_units import LARGEST, SMALLEST, Unit, units_of
+from agentworld_envs.agents.searcher_words import MONTHS, PLACES, names_in, words_of
 
 Kind = Literal["number", "date", "year", "person", "place", "name", "list", "table", "boolean", "text"]
 """What an answer looks like."""
@@ -36,17 +36,18 @@ _LIST: Final = re.compile(
 )
 _TABLE: Final = re.compile(r"\btable\b|\bcolumns?\b|\bfor each\b.*\b(?:give|list|with)\b", re.IGNORECASE)
 _BOOLEAN: Final = re.compile(r"^(?:is|was|are|were|did|does|do|has|had|can|could|will)\b", re.IGNORECASE)
-_LARGEST: Final = re.compile(
-    r"\b(?:latest|later|last|newest|newer|younger|youngest|more|most|larger|largest|bigger|biggest|higher|highest"
-    r"|longer|longest|taller|tallest|greater|greatest|recent(?:ly)?|heavier|heaviest|maximum)\b",
-    re.IGNORECASE,
+_DIFFERENCE: Final = re.compile(
+    r"\bdifference between\b|\bhow many \w+ (?:lie|are|passed|were|is)? ?between\b", re.IGNORECASE
 )
-_SMALLEST: Final = re.compile(
-    r"\b(?:earliest|earlier|first|oldest|older|fewer|fewest|less|least|smaller|smallest|lower|lowest|shorter|shortest"
-    r"|lighter|lightest|minimum|before)\b",
-    re.IGNORECASE,
+_PHRASES: Final = tuple(
+    (re.compile(rf"\b{phrase}\b", re.IGNORECASE), word)
+    for phrase, word in (
+        ("above the sea(?: level)?", "elevation"),
+        ("made (?:out )?of", "material"),
+        ("granted (?:its|a) charter", "chartered"),
+        ("first sold", "launched"),
+    )
 )
-_COMPARISON: Final = re.compile(rf"{_LARGEST.pattern}|{_SMALLEST.pattern}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +60,31 @@ class Question:
     """Proper names and quoted titles, in order."""
     start: str
     """The name that one starts from, empty without any."""
-    chain: tuple[Word, ...]
-    """The words that say what is asked, the innermost (closest to the name that one starts from) first."""
+    units: tuple[Unit, ...]
+    """What leads from that name to the answer, a step each, the innermost first."""
     extreme: int = 0
     """1 when the larger or later one is asked for, -1 for the smaller or earlier one, else 0."""
+    difference: bool = False
+    """Whether it asks how far two things are apart."""
 
     @property
     def compared(self) -> bool:
         """Whether two named things are compared."""
-        return bool(self.extreme) and len(self.names) >= 2
+        return (bool(self.extreme) or self.difference) and len(self.names) >= 2
 
     @classmethod
     def read(cls, observation: str) -> Question:
         """The question of a task, out of its first observation. Anything can be read."""
         text = question_in(observation)
-        names = names_in(text)
-        words = words_of(text)
+        names = [name for name in names_in(text) if name not in MONTHS]
         return cls(
             text=text,
             kind=_kind(text),
             names=tuple(names),
             start=names[-1] if names else "",
-            chain=tuple(_chain(words, names)),
+            units=units_of(_reworded(text), names),
             extreme=_extreme(text),
+            difference=bool(_DIFFERENCE.search(text)),
         )
 
 
@@ -121,50 +124,14 @@ def _kind(text: str) -> Kind:
 
 
 def _extreme(text: str) -> int:
-    small, large = _SMALLEST.search(text), _LARGEST.search(text)
+    small, large = SMALLEST.search(text), LARGEST.search(text)
     if not small and not large:
         return 0
     return 1 if large and (not small or large.start() < small.start()) else -1  # the older one has the earlier date
 
 
-def _stems(names: Sequence[str]) -> frozenset[str]:
-    return frozenset(word.stem for name in names for word in words_of(name))
-
-
-def _chain(words: Sequence[Word], names: Sequence[str]) -> list[Word]:
-    """Content words from the last name outwards: the noun phrase that ends in it, then what follows, then the rest."""
-    inside = _stems(names)
-    spans = [i for i, word in enumerate(words) if word.stem in inside and word.capital]
-    if not spans:
-        return _distinct(word for word in reversed(words) if not _COMPARISON.fullmatch(word.text))
-    start, end = _last_run(spans)
-    left: list[Word] = []
-    position = start - 1
-    while position > 0 and not words[position].stop and words[position - 1].text.lower() == "the":
-        position -= 1  # the novel "Blue Ash": that word only says what the name is the name of
-    while position >= 0 and not words[position].auxiliary:
-        left.append(words[position])
-        position -= 1
-    right = list(words[end + 1 :])
-    rest = list(words[: position + 1][::-1])
-    ordered = right + left + rest if end + 1 < len(words) and words[end].possessive else left + right + rest
-    return _distinct(word for word in ordered if word.stem not in inside and not _COMPARISON.fullmatch(word.text))
-
-
-def _distinct(words: Iterable[Word]) -> list[Word]:
-    """Those that carry meaning, the first of every stem."""
-    found: dict[str, Word] = {}
-    for word in words:
-        if not word.stop:
-            found.setdefault(word.stem, word)
-    return list(found.values())
-
-
-def _last_run(spans: list[int]) -> tuple[int, int]:
-    """First and last position of the last run of neighbouring positions."""
-    end = start = spans[-1]
-    for position in reversed(spans[:-1]):
-        if start - position > 2:
-            break
-        start = position
-    return start, end
+def _reworded(text: str) -> str:
+    """The text with plain words for some turns of phrase."""
+    for phrase, word in _PHRASES:
+        text = phrase.sub(word, text)
+    return text

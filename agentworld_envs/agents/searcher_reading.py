@@ -20,6 +20,9 @@ _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE: Final = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?\s*|\s*-{3,}\s*")
 _SUFFIX: Final = re.compile(r"\s+(?:\([^()]*\)|[-\u2013\u2014|]\s.*)$")
 _ABOUT_PAGE: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
+_ANSWERED: Final = re.compile(r"([^?]{8,300}\?)\s+(\S.{0,300})")
+_STATE: Final = re.compile(r"[^:.|]{0,40}?\b(\d{4}(?:-\d\d){0,2}):\s+")
+"""What a statement says at its start of the time it is of."""
 _AS_OF: Final = re.compile(
     r"\b(?:as of|as at|dated|in early|in late|updated(?: in| on)?|status)\s+(?:\w+\s+){0,2}?(\d{4}(?:-\d\d){0,2})\b",
     re.IGNORECASE,
@@ -115,19 +118,29 @@ def _row(cells: Sequence[str], header: Sequence[str], title: str, date: str, sec
 
 
 def _line(line: str, title: str, date: str, section: str) -> Iterator[Statement]:
-    label = _LABEL.fullmatch(line)
+    answered = _ANSWERED.fullmatch(line)
+    if answered:
+        date = _dated(line, date)
+        yield Statement(line, title, _undated(answered[1]), answered[2].rstrip("."), date, section, line)
+        return
+    label = _LABEL.fullmatch(line) if _STATE.match(line) is None else None
     if label and len(label[1].split()) <= 5:
         if label[1].strip().lower() not in _ABOUT_PAGE or section:
             text = line.strip()
-            yield Statement(text, title, label[1].strip(), label[2].strip(), _dated(line, date), section, text)
+            yield Statement(text, title, label[1].strip(), label[2].rstrip(". "), _dated(line, date), section, text)
         return
     item = _ITEM.fullmatch(line)
     for sentence in _SENTENCE.split(item[1] if item else line):
         if sentence.strip():
-            yield Statement(sentence.strip(), title, date=_dated(sentence, date), section=section, line=line)
+            yield Statement(_undated(sentence.strip()), title, "", "", _dated(sentence, date), section, line)
 
 
 def _dated(text: str, date: str) -> str:
     """What a statement says it is of, else its page's date."""
-    match = _AS_OF.search(text)
+    match = _STATE.match(text) or _AS_OF.search(text)
     return match[1] if match else date
+
+
+def _undated(text: str) -> str:
+    """Without the time that it starts with: `As of 2031: ...`."""
+    return _STATE.sub("", text, count=1)

@@ -13,7 +13,7 @@ _LONGEST: Final = 60
 _STOP: Final = (
     "a an the of in on at by to for from with and or as that which who whom whose what when where how why is was are"
     " were be been being did does do has have had it its this these those there their his her he she they them than"
-    " into over under about between among all every each any both either one only also not no most more less least"
+    " into over under between among above mainly all every each any both either one only also not no most more less least"
     " please give name list find tell answer question exact exactly according many much called named following"
     " i you we us me my our can could will would should may might must if then so such some other same whole"
 )
@@ -26,50 +26,64 @@ AUXILIARY: Final = frozenset(_AUXILIARY.split())
 _SAME: Final = (
     "birth born birthplace birthday birthdate native",
     "death die died",
-    "found founded founding foundation founder founders established establish establishment start started set"
-    " inception",
+    "found founded founding foundation founder founders established establish establishment inception",
     "write wrote written author authors writer penned",
-    "create created creator creators maker makers made",
-    "direct directed director",
+    "create created creator creators maker makers made make makes manufacturer",
+    "design designed designer designers designs",
+    "direct directed director directors",
     "compose composed composer",
     "paint painted painter",
     "build built builder",
+    "plan planned planner",
     "lead leads led leader head heads headed chief run runs chair chaired",
-    "locate located location lies lie stands situated based headquarters headquartered seat home",
-    "population inhabitants inhabitant residents people live",
+    "locate located location lies lie stands situated based headquarters headquartered seat",
+    "population inhabitants inhabitant people census",
+    "residence live lives lived resides reside resident residents home",
     "open opened opening inaugurated opens",
-    "marry married spouse wife husband partner",
-    "publish published publication publisher appeared release released launch launched",
-    "employ employed employer employs employees employee staff workforce worked working",
+    "launch launched launches sold introduced",
+    "marry married spouse wife husband",
+    "publish published publication publisher appeared released release",
+    "employ employed employer employs employees employee staff workforce worked working payroll",
     "win won winner winners awarded award prize",
-    "old age aged",
-    "tall height high",
+    "elevation altitude metres metre meters sea",
+    "area extent surface size cover covers covered kilometres",
+    "weight weigh weighs weighed grams heavy",
     "cost costs price priced",
-    "area size surface",
-    "attend attended attendance visitors attendees",
-    "study studied educated education alma attended",
-    "occupation profession job",
-    "hold held host hosted hosts venue",
+    "height tall high",
+    "length long",
+    "attendance visitors attendees attended attend",
+    "study studied educated education alma",
+    "profession occupation job trade",
+    "host hosted hosts venue",
+    "organise organised organiser organizer organized",
     "own owned owner owns",
-    "mayor",
-    "capital",
-    "long length",
-    "large biggest big largest",
+    "charter chartered",
+    "twin twinned twins",
+    "setting set plot",
+    "subject about topic theme",
+    "material materials",
+    "old age aged",
 )
 """Words that ask for the same thing, in ordinary English."""
 _GENERIC: Final = (
-    "year date day month place city town village person man woman country region company organisation"
-    " organization institution thing work book number total"
+    "year date day month place city town village person man woman country region company organisation organization"
+    " institution thing work book number total name title"
 )
-_NAME_LINK: Final = frozenset({"of", "the", "de", "la", "le", "von", "van", "da", "del", "der"})
+_NAME_LINK: Final = frozenset({"of", "for", "the", "de", "la", "le", "von", "van", "da", "del", "der"})
 _OPENING: Final = (
     "according once before after during since until while although though today now however both born founded"
     " monday tuesday wednesday thursday friday saturday sunday"
 )
 _OPENERS: Final = STOP | _NAME_LINK | frozenset(_OPENING.split())
+_ARTICLES: Final = frozenset({"a", "an", "the"})
 _QUOTED: Final = re.compile(
     r"[\"\u201c\u00ab]([^\"\u201c\u201d\u00ab\u00bb\n]{2,80})[\"\u201d\u00bb]"
     r"|(?<!\w)['\u2018]([^'\u2018\u2019\n]{2,80})['\u2019](?!\w)"
+)
+
+MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
 )
 
 
@@ -162,7 +176,7 @@ def names_in(text: str) -> tuple[str, ...]:
     for word in words_of(text):
         quoted = any(start <= word.start < end for start, end in covered)
         joined = bool(run) and _joined(text, run[-1], word)
-        if not quoted and word.capital and not word.text.isdigit() and not (not run and _opens(text, word)):
+        if not quoted and word.capital and not word.text.isdigit() and (run or _begins(text, word)):
             if run and not joined:
                 spans.append(_span(text, run))
                 run = []
@@ -170,7 +184,7 @@ def names_in(text: str) -> tuple[str, ...]:
             if word.possessive:
                 spans.append(_span(text, run))
                 run = []
-        elif run and not quoted and joined and word.text.lower() in _NAME_LINK | {"of"}:
+        elif run and not quoted and joined and word.text.lower() in _NAME_LINK:
             run.append(word)
         elif run:
             spans.append(_span(text, run))
@@ -186,9 +200,12 @@ def _joined(text: str, before: Word, word: Word) -> bool:
     return between in (" ", ". ", "-") and not (between == ". " and len(before.text) > 1)
 
 
-def _opens(text: str, word: Word) -> bool:
-    """Whether a common word opens a sentence, a line or a cell."""
-    return word.text.lower() in _OPENERS
+def _begins(text: str, word: Word) -> bool:
+    """Whether a name may begin with a word: not with a common one, unless an article stands before a capital."""
+    common = word.text.lower()
+    if common in _ARTICLES:
+        return text[word.start + len(word.text) + 1 : word.start + len(word.text) + 2].isupper()
+    return common not in _OPENERS
 
 
 def _span(text: str, run: list[Word]) -> tuple[int, int, str]:

@@ -6,12 +6,14 @@ the answer while that page is there, and nothing once it is masked; one who may 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from search.checks.tasksets import DOMAIN, success, tasks
 
 from agentworld_envs.agents import Searcher
 from agentworld_envs.agents.searcher_question import Question
+from agentworld_envs.interface import Task
 
 
 @dataclass(frozen=True)
@@ -31,23 +33,22 @@ class Rates:
     none_masked: float
 
 
-def main_address() -> str:
-    """Where main pages are, as one learns it from the first results of a search: the address of a page that is called
-    as a name in the question, with the name cut out."""
-    for task in tasks(1, 16, masked=False):
+def main_addresses(played: Sequence[Task]) -> dict[str, str]:
+    """Where the main pages of the names in the questions are: those that are titled by the name alone."""
+    known: dict[str, str] = {}
+    for task in played:
         index = DOMAIN.world(task).place.index
         for name in Question.read(task.instruction).names:
             for hit in index.search(name):
-                slug = hit.url.rpartition("/")[2]
                 if hit.title == name:
-                    return hit.url.removesuffix(slug) + "{name}"
-    raise AssertionError("no page has the name of what a question asks about")
+                    assert known.setdefault(name, hit.url) == hit.url, f"{name} is in two worlds: take other ones"
+    return known
 
 
-def rates(count: int, *, address: str) -> Rates:
+def rates(count: int) -> Rates:
     """All of them, on the same questions."""
     plain, hidden = (tasks(1, count, masked=masked) for masked in (False, True))
-    direct = Searcher(1, address=address)
+    direct = Searcher(1, addresses=main_addresses(plain))
     return Rates(
         success(direct, plain),
         success(direct, hidden),
