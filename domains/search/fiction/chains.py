@@ -10,7 +10,10 @@ from agentworld_envs.domains.search.fiction.facts import plain
 from agentworld_envs.domains.search.fiction.population import Entity, Population
 from agentworld_envs.domains.search.fiction.questions import Draft, NoQuestion, Step
 from agentworld_envs.domains.search.fiction.relations import Relation, relations
-from agentworld_envs.domains.search.fiction.sql import Path
+from agentworld_envs.domains.search.fiction.sql import Path, quoted
+
+_CALLED = {"person": "person", "work": "book"}
+"""What things are called that are described, where that is not what they are."""
 
 
 class Walk:
@@ -32,7 +35,7 @@ class Walk:
         start = self.here
         found = [(relation, plain(start.values[relation.name])) for relation in where]
         told = [relation.clause.replace("{o}", values.written(relation, value)) for relation, value in found]
-        self.phrase = f"the {start.noun if start.kind != 'person' else 'person'} {' and '.join(told)}"
+        self.phrase = f"the {_CALLED.get(start.kind, start.noun)} {' and '.join(told)}"
         self.path = Path.described(start.kind, found)
         self.steps = [
             {
@@ -41,6 +44,16 @@ class Walk:
                 "where": [[relation.name, values.written(relation, value)] for relation, value in found],
             }
         ]
+        self.hops += 1
+
+    def rename(self) -> None:
+        """Start from the other name."""
+        start = self.here
+        if not start.alias:
+            raise NoQuestion
+        self.phrase = start.alias
+        self.path = Path(self.path.tables, f"{self.path.last}.alias = {quoted(start.alias)}", self.path.last, 0)
+        self.steps = [{"op": "alias", "name": start.alias}]
         self.hops += 1
 
     def follow(self, relation: Relation) -> None:
@@ -112,8 +125,16 @@ def described(population: Population, draw: Draw, hops: int) -> Draft:
     walk.describe(told)
     walk.wander(draw, hops - 2)
     draft = _last(walk, draw.pick([r for r in walk.here.relations() if r.single and r not in told]), "described")
-    draft.names = [*walk.seen[1:], *(start.values[r.name] for r in told if r.type == "entity"), start]
+    draft.names += [start.values[r.name] for r in told if r.type == "entity"]
     return draft
+
+
+def aliased(population: Population, draw: Draw, hops: int) -> Draft:
+    """A chain whose start goes by its other name; to find out whose that is counts as a hop."""
+    walk = Walk(draw.pick([entity for entity in population.entities if entity.alias] or population.entities))
+    walk.rename()
+    walk.wander(draw, hops - 2)
+    return _last(walk, draw.pick([r for r in walk.here.relations() if r.single]), "alias")
 
 
 def comparison(population: Population, draw: Draw) -> Draft:

@@ -113,8 +113,16 @@ class _Reader:
         return (name, f"{name} {relation.label}", *asked, relation.ask.replace("{x}", name))
 
     def named(self, name: str) -> str:
-        """The main name of what may be called by another one."""
-        return name
+        """The main name of what is called by another one.
+
+        Raises:
+            Unknown: no main page found gives that name.
+        """
+        for hit in self.search(name):
+            text = self.visit(hit.url) or ""
+            if reading.known_as(text) == name:
+                return reading.subject(text) or name
+        raise Unknown
 
     def described(self, kind: str, where: Sequence[tuple[str, str]]) -> str:
         """The name of what has some values, by its infobox.

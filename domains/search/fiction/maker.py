@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from agentworld_envs.domains.search.fiction import chains
+from agentworld_envs.domains.search.fiction import chains, groups, temporal
 from agentworld_envs.domains.search.fiction.draw import Draw
 from agentworld_envs.domains.search.fiction.pages import main_url
 from agentworld_envs.domains.search.fiction.population import Entity, Population
@@ -23,9 +23,21 @@ BUILDERS: dict[int, tuple[Builder, ...]] = {
         partial(chains.chain, hops=2),
         chains.comparison,
         partial(chains.described, hops=3),
+        groups.count,
         partial(chains.chain, hops=3),
+        partial(chains.aliased, hops=3),
     ),
-    3: (partial(chains.chain, hops=4), partial(chains.chain, hops=5)),
+    3: (
+        partial(chains.chain, hops=4),
+        groups.total,
+        temporal.in_year,
+        groups.table,
+        groups.listed,
+        partial(chains.chain, hops=5),
+        groups.extreme,
+        temporal.at_event,
+        temporal.successor,
+    ),
 }
 """By level; question number n is made by the n-th, round and round."""
 _TRIES = 400
@@ -78,7 +90,8 @@ def _refuse_leaks(
     text = draft.text.casefold()
     for row in rows:
         for cell in row:
-            if str(cell).casefold() in text or f"{cell:,}" in text if isinstance(cell, int) else str(cell) in text:
+            shown = {str(cell).casefold(), f"{cell:,}" if isinstance(cell, int) else ""} - {""}
+            if any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text) for one in shown):
                 raise NoQuestion
             entity = population.by_name.get(str(cell))
             if entity is not None and page_words(entity) & asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from agentworld_envs.domains.search.fiction.questions import Step
@@ -37,7 +37,7 @@ def _relation(step: Step) -> Relation:
 
 
 def _name(step: Step, known: list[Any], reader: Reader) -> Any:
-    return reader.named(step["name"])
+    return step["name"]
 
 
 def _find(step: Step, known: list[Any], reader: Reader) -> Any:
@@ -53,4 +53,65 @@ def _difference(step: Step, known: list[Any], reader: Reader) -> Any:
     return abs(first - second)
 
 
-_STEPS = {"name": _name, "find": _find, "follow": _follow, "difference": _difference}
+def _alias(step: Step, known: list[Any], reader: Reader) -> Any:
+    return reader.named(step["name"])
+
+
+def _each(step: Step, known: list[Any], reader: Reader) -> Any:
+    return [reader.value(name, _relation(step)) for name in known[step["of"]]]
+
+
+def _sum(step: Step, known: list[Any], reader: Reader) -> Any:
+    return sum(known[step["of"]])
+
+
+def _count(step: Step, known: list[Any], reader: Reader) -> Any:
+    return len({name for index in step["of"] for name in known[index]})
+
+
+def _extreme(step: Step, known: list[Any], reader: Reader) -> Any:
+    pairs = zip(known[step["by"]], known[step["of"]], strict=True)
+    return (max if step["which"] == "max" else min)(pairs)[1]
+
+
+def _beyond(step: Step, known: list[Any], reader: Reader) -> Any:
+    pairs = zip(known[step["of"]], known[step["by"]], strict=True)
+    return [name for name, value in pairs if _year_or_number(value) > step["than"]]
+
+
+def _holder(step: Step, known: list[Any], reader: Reader) -> Any:
+    year = step["year"] if "year" in step else _year_or_number(known[step["year_of"]])
+    return next((name for name, since, until in known[step["of"]] if since <= year < (until or year + 1)), "")
+
+
+def _successor(step: Step, known: list[Any], reader: Reader) -> Any:
+    holders = [name for name, _, _ in known[step["of"]]]
+    after = holders.index(step["name"]) + 1 if step["name"] in holders else len(holders)
+    return holders[after] if after < len(holders) else ""
+
+
+def _table(step: Step, known: list[Any], reader: Reader) -> Any:
+    rows = zip(known[step["of"]], *(known[index] for index in step["columns"]), strict=True)
+    lines = [step["heads"], ["---"] * len(step["heads"]), *rows]
+    return [f"| {' | '.join(map(str, line))} |" for line in lines]
+
+
+def _year_or_number(value: int | str) -> int:
+    return value if isinstance(value, int) else int(value[:4])
+
+
+_STEPS: dict[str, Callable[[Step, list[Any], Reader], Any]] = {
+    "name": _name,
+    "alias": _alias,
+    "find": _find,
+    "follow": _follow,
+    "each": _each,
+    "difference": _difference,
+    "sum": _sum,
+    "count": _count,
+    "extreme": _extreme,
+    "beyond": _beyond,
+    "holder": _holder,
+    "successor": _successor,
+    "table": _table,
+}

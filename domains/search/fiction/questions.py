@@ -17,7 +17,7 @@ class Question:
 
     text: str
     kind: str
-    """`attribute`, `relation`, `chain`, `described`, `comparison`, `count`, `sum`, `extreme`, `temporal`, `list` or
+    """`attribute`, `relation`, `chain`, `described`, `alias`, `comparison`, `count`, `sum`, `extreme`, `temporal`, `list` or
     `table`."""
     hops: int
     """Facts that have to be found one after the other."""
