@@ -8,6 +8,7 @@ from typing import Any
 
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.library import LIBRARY, Place
+from agentworld_envs.domains.search.tasks import DEFAULT_SIZE
 from agentworld_envs.interface import ConfigError, Task, TaskError
 
 SHORTEST_WITHHELD = 3
@@ -15,25 +16,40 @@ SHORTEST_WITHHELD = 3
 
 
 def place_of(task: Task) -> Place:
-    """Where a task is played: the fictional world `{"world": {"seed", "size"}}`, or the index in `{"index": FOLDER}`.
+    """Where a task is played.
+
+    A fictional world, `{"world": {"seed": 5, "size": "small"}}`; an index, `{"index": FOLDER}`, with its `"digest"`
+    where the task is to be played with this one only; or paragraphs of a file, `{"index": {"contexts": FILE}}`.
 
     Raises:
-        TaskError: neither is named, or it cannot be opened.
+        TaskError: none of these is named, it cannot be opened, or it is another index than the task was made for.
     """
     world, index = task.initial_state.get("world"), task.initial_state.get("index")
     try:
         if isinstance(world, Mapping) and index is None:
-            seed, size = world.get("seed"), world.get("size", "small")
+            seed, size = world.get("seed"), world.get("size", DEFAULT_SIZE)
             if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 and isinstance(size, str):
                 return LIBRARY.fiction(seed, size)
         elif isinstance(index, str) and world is None:
-            return LIBRARY.corpus(Path(index))
+            return _as_made(task, LIBRARY.corpus(Path(index)))
+        elif isinstance(index, Mapping) and isinstance(index.get("contexts"), str) and world is None:
+            return LIBRARY.contexts(Path(index["contexts"]))
     except ConfigError as error:
         raise TaskError(f"Task {task.id!r} cannot be opened: {error}") from error
     raise TaskError(
         f"Task {task.id!r}: expected initial_state to have 'world' (an object with 'seed', a whole number, and "
         f"'size') or 'index' (the folder of an index), got {str(task.initial_state)[:200]}."
     )
+
+
+def _as_made(task: Task, place: Place) -> Place:
+    digest = task.initial_state.get("digest")
+    if digest is not None and digest != place.index.digest:
+        raise TaskError(
+            f"Task {task.id!r} was made for the index {digest!r}, and the one in {task.initial_state['index']!r} is "
+            f"{place.index.digest!r}: it was built again, of other pages or by another engine. Open the questions anew."
+        )
+    return place
 
 
 def mask_of(task: Task) -> frozenset[str]:

@@ -13,7 +13,7 @@ Layout = Literal["qwen", "lite"]
 """Whose wording an observation has: Qwen-AgentWorld's or LiteResearcher's."""
 Operation = Literal["add", "update", "retrieve", "remove", "retrieve_all", "remove_all"]
 
-MOST_QUERIES = 10
+MOST_QUERIES = 8
 """Queries of one call. Ten results each just fit into an observation."""
 MOST_URLS = 5
 """Addresses of one `visit`."""

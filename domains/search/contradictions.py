@@ -49,9 +49,7 @@ def views(call: Open, observation: str) -> list[tuple[str, str | None]]:
     return [(name, title) for name, title in read if title is not None or not_found(asked[name]) in observation]
 
 
-def _view(
-    world: SearchWorld, url: str, title: str | None, observation: str, shown: Mapping[str, str]
-) -> list[str]:
+def _view(world: SearchWorld, url: str, title: str | None, observation: str, shown: Mapping[str, str]) -> list[str]:
     if url in world.masked:
         return [] if title is None else [f"{url} cannot be found in this task, and the answer shows it"]
     page = world.page(url)

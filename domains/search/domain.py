@@ -118,8 +118,9 @@ class Search(Domain):
         if not isinstance(answer, str):
             return [f"No answer was handed in; {counts}."]
         scored = score(answer_spec(task), answer)
+        judged = "right" if scored.correct else "WRONG"
         detail = ", ".join(f"{key} {value}" for key, value in scored.detail.items())
-        return [f"{'right' if scored.correct else 'WRONG'}: {answer[:300]!r} scores {scored.score:.3f} ({detail}); {counts}"]
+        return [f"{judged}: {answer[:300]!r} scores {scored.score:.3f} ({detail}); {counts}"]
 
     def expert(self, task: Task, world: World) -> Sequence[str]:
         """Searches, visits and the answer, found in a fork of `world` through the same tools.
@@ -147,7 +148,13 @@ class Search(Domain):
         return fault_text(action, kind)
 
 
-
-
 def _from_path(name: str, path: Path) -> TaskSource:
-    raise ConfigError("not yet")
+    """The tasks of a file of questions."""
+    if path.is_dir():
+        raise ConfigError(
+            f"{str(path)!r} is a folder of pages, and has no questions. Give the file of the questions and this index: "
+            f"QUESTIONS.jsonl?index={path}."
+        )
+    from agentworld_envs.domains.search.datasets.tasks import DatasetTasks
+
+    return DatasetTasks.parse(name)

@@ -65,8 +65,17 @@ class Library:
             ConfigError: there is none, or it is of another version.
         """
         path = folder.expanduser().resolve()
-        manifest = next((str(f.stat().st_mtime_ns) for f in sorted(path.glob("*.json"))), "")  # rebuilt: opened anew
-        return self._place((str(path), manifest), lambda: _open(path))
+        manifests = sorted(path.glob("*.json")) if path.is_dir() else []
+        return self._place((str(path), *map(_stamp, manifests)), lambda: _open(path))  # built again: opened anew
+
+    def contexts(self, file: Path) -> Place:
+        """The paragraphs that a file of questions brings along, with an index in memory.
+
+        Raises:
+            ConfigError: it cannot be read, or brings none.
+        """
+        path = file.expanduser().resolve()
+        return self._place((str(path), _stamp(path)), lambda: _read(path))
 
     def __len__(self) -> int:
         return len(self._shelves)
@@ -99,6 +108,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=LIBRARY._forget_after_fork)
 
 
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Changes whenever a file does; `None` when there is none."""
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
 def _build(seed: int, size: str) -> Place:
     from agentworld_envs.domains.search.engine import memory_index
     from agentworld_envs.domains.search.fiction.world import FictionalWorld
@@ -113,3 +130,10 @@ def _open(folder: Path) -> Place:
     if not folder.is_dir():
         raise ConfigError(f"Expected the folder of an index, and there is none at {str(folder)!r}.")
     return Place(open_index(folder))
+
+
+def _read(file: Path) -> Place:
+    from agentworld_envs.domains.search.datasets.contexts import context_pages
+    from agentworld_envs.domains.search.engine import memory_index
+
+    return Place(memory_index(context_pages(file)))
