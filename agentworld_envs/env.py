@@ -88,7 +88,7 @@ class AgentWorldEnv(gym.Env[str, str]):
                 yours to shut down).
             tasks: name of a task set, a path in the domain's public format, a `TaskSource` or a list of tasks;
                 default: the domain's first set.
-            reward: `"verifier"`, `"replay"`, or a `RewardModel`.
+            reward: `"verifier"`, `"replay"`, `"judge:MODEL"`, or a `RewardModel`.
             max_steps: step limit of an episode; default: the task's own. Prefer it to `max_episode_steps` of
                 `gym.make`, a wrapper of which the environment does not know: rewards that are given at the end
                 (`reward="replay"`) are never given then.

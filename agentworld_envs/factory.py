@@ -16,6 +16,7 @@ from agentworld_envs.interface import Backend, ConfigError, Control, Domain, Rew
 from agentworld_envs.interface.machines import Machines
 from agentworld_envs.rewards import build_reward
 from agentworld_envs.runner import EpisodeRunner
+from agentworld_envs.task_files import named_tasks
 from agentworld_envs.trajectories import TrajectoryWriter
 
 
@@ -37,6 +38,7 @@ def build_runner(
         raise ConfigError(f"Expected max_steps to be an int of at least 1, got {max_steps!r}.")
     played = load_domain(domain) if isinstance(domain, str) else domain
     judge = build_reward(reward)
+    judge.check(played)
     control = Control.of(control)
     machines = _machines(played, sandbox)
     try:
@@ -96,7 +98,7 @@ def _task_source(
     if tasks is None:
         return backend.tasks() or domain.tasks(None)
     if isinstance(tasks, (str, os.PathLike)):
-        return domain.tasks(os.fspath(tasks))
+        return named_tasks(domain, os.fspath(tasks))
     if isinstance(tasks, Sequence):
         given = [task for task in tasks if isinstance(task, Task)]
         if len(given) == len(tasks):

@@ -21,6 +21,7 @@ from agentworld_envs.cli import (
     rollout,
     sandbox,
     serve_model,
+    tasks,
     train,
 )
 from agentworld_envs.cli.console import show_error
@@ -63,6 +64,7 @@ def build() -> typer.Typer:
     app.add_typer(data.app, name="data")
     app.add_typer(bench.sub_app(), name="bench")
     app.add_typer(train.sub_app(), name="train")
+    app.add_typer(tasks.sub_app(), name="tasks")
     return app
 
 

@@ -20,7 +20,9 @@ Backend = Annotated[str, typer.Option("--backend", "-b", help="real, world_model
 Tasks = Annotated[str | None, typer.Option(help="Task set or path. Default: the first one of `agentworld list`.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the (first) episode; it decides task and randomness.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Step limit. Default: the task's own.")]
-Reward = Annotated[str, typer.Option(help="Who decides success: verifier or replay (re-executes in the real world).")]
+Reward = Annotated[
+    str, typer.Option(help="Who decides success: verifier, replay (re-executes in the real world) or judge:MODEL.")
+]
 Sandbox = Annotated[
     str | None, typer.Option(help="namespace, docker or local, where the domain needs one. Default: the best here.")
 ]

@@ -7,6 +7,7 @@ yield *evidence* of the same shape, so that `verify` is one function for real an
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -237,6 +238,14 @@ class Domain(ABC):
         does not matter. What code cannot read asserts nothing. Pure, and never part of a verdict. Default: no facts.
         """
         return {}
+
+    def reference(self, task: Task) -> str | None:
+        """The right answer in words, for a judge to compare with; `None` when a task has none.
+
+        Default: `task.hidden["answer"]`, where there is one; as JSON when it is no text.
+        """
+        answer = task.hidden.get("answer")
+        return answer if answer is None or isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def explain(self, task: Task, evidence: Evidence) -> list[str]:
         """A line for each thing that `verify` looks at, and what came of it: for those who write tasks."""

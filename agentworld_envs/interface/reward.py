@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from agentworld_envs.interface.action import Action
 from agentworld_envs.interface.backend import Session
+from agentworld_envs.interface.domain import Domain
 from agentworld_envs.interface.errors import Failure
 from agentworld_envs.interface.transition import Usage, Verdict
 
@@ -43,6 +44,13 @@ class RewardModel(ABC):
     name: ClassVar[str]
     at_end: ClassVar[bool] = False
     """Whether the reward is given at the end of the episode only, so that leaving it earlier loses the reward."""
+
+    def check(self, domain: Domain) -> None:  # noqa: B027 - most can score any domain
+        """Find out early that this model cannot score a domain.
+
+        Raises:
+            ConfigError: it cannot; says what can.
+        """
 
     def step(self, episodes: Sequence[EpisodeView]) -> list[Judgement]:
         """Score after each step. `verdict.done` ends the episode. Default: the session's own verdict."""

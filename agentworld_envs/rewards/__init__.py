@@ -1,4 +1,5 @@
-"""Who decides success: code over evidence (`verifier`), or code over a re-execution in the real world (`replay`)."""
+"""Who decides success: code over evidence (`verifier`), code over a re-execution in the real world (`replay`), or a
+language model that compares answers (`judge:MODEL`)."""
 
 from __future__ import annotations
 
@@ -13,6 +14,9 @@ REWARDS: dict[str, type[RewardModel]] = {VerifierReward.name: VerifierReward, Re
 def build_reward(reward: str | RewardModel) -> RewardModel:
     """A reward model by name, or the given one.
 
+    Args:
+        reward: a name of `REWARDS`, `judge:MODEL` with a model string (see `JudgeReward`), or a reward model.
+
     Raises:
         ConfigError: no such name, or neither a name nor a `RewardModel`.
     """
@@ -20,8 +24,15 @@ def build_reward(reward: str | RewardModel) -> RewardModel:
         return reward
     if not isinstance(reward, str):
         raise ConfigError(f"Expected reward to be a name or a RewardModel, got {type(reward).__name__}.")
+    name, _, model = reward.partition(":")
+    if name == "judge":
+        if not model:
+            raise ConfigError("The judge needs a model, e.g. reward='judge:openai:http://127.0.0.1:8000/v1#MODEL'.")
+        from agentworld_envs.rewards.judge import JudgeReward  # brings the engines along
+
+        return JudgeReward(model)
     if reward not in REWARDS:
-        raise unknown_name("reward", reward, REWARDS)
+        raise unknown_name("reward", reward, (*REWARDS, "judge:MODEL"))
     return REWARDS[reward]()
 
 

@@ -13,6 +13,7 @@ _BULLET = re.compile(r"\s*(?:[-*+•‣◦\u2013]\s+|\(?\d{1,3}[.):]\s+|\(?[a-zA
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?!\d))")
 """A comma that does not stand between groups of digits."""
 _AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_LEADING_AND = re.compile(r"\A\s*(?:and|&)\s+", re.IGNORECASE)
 _EMPTY = frozenset({"", "none", "nothing", "n/a", "na", "empty", "no results", "[]", "()", "{}", "-"})
 
 
@@ -41,12 +42,14 @@ def readings(text: str) -> list[list[str]]:
             lines = lines[1:]
         return [_clean(lines), _clean(_split(" ".join(line.strip().rstrip(",") + "," for line in lines)))]
     line = text.strip().rstrip(".")
-    semicolons = _clean(line.split(";"))
-    commas = _clean(_split(line))
-    found = [semicolons] if len(semicolons) > 1 else [commas]
-    whole = found[0]
-    found.append(whole[:-1] + _clean(_AND.split(whole[-1])) if whole else [])
-    found.append(_clean([part for item in whole for part in _AND.split(item)]))
+    semicolons, commas = _clean(line.split(";")), _clean(_split(line))
+    whole = semicolons if len(semicolons) > 1 else commas
+    found = [whole]
+    if whole:
+        last = _clean([_LEADING_AND.sub("", whole[-1])])
+        found.append(whole[:-1] + last)
+        found.append(whole[:-1] + _clean(_AND.split(last[0] if last else "")))
+        found.append(_clean([part for item in whole[:-1] + last for part in _AND.split(item)]))
     if len(whole) == 1:
         found.append(_clean(line.split(" / ")))
     if len(semicolons) == 1 and len(commas) > 1:
@@ -105,9 +108,4 @@ def _split(line: str) -> list[str]:
 
 
 def _clean(items: list[str]) -> list[str]:
-    kept = []
-    for item in items:
-        item = re.sub(r"\A\s*(?:and|&)\s+", "", item, flags=re.IGNORECASE).strip().strip(",;").strip()
-        if item:
-            kept.append(item)
-    return kept
+    return [item for item in (item.strip().strip(",;").strip() for item in items) if item]

@@ -81,9 +81,13 @@ def _joined(name: str) -> str:
 
 def _short(name: str) -> str:
     words = normalise(re.sub(r"\([^()]*\)|\[[^\[\]]*\]", " ", name.replace("_", " "))).split()
-    return " ".join(
-        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words
-    )
+    return " ".join(map(_singular, words))
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _json(text: str, columns: int) -> ReadTable | None:

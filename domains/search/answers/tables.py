@@ -33,7 +33,7 @@ def score_table(spec: TableSpec, text: str, spare: int) -> tuple[float, bool, di
     places = same_columns(names, read.header)
     rows = list(dict.fromkeys(tuple(row) for row in read.rows))
     cells = [
-        [Element(row[place]) if place is not None and place < len(row) else None for place in places]
+        [None if place is None else Element(row[place] if place < len(row) else "") for place in places]
         for row in rows[: 4 * len(spec.rows) + spare]
     ]
     golds = [[_Cell(spec, row, column) for column in range(len(spec.columns))] for row in range(len(spec.rows))]
