@@ -7,27 +7,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentworld_envs.agents.searcher_forms import DATE, NUMBER, YEAR, iso_date, number
 from agentworld_envs.agents.searcher_question import Kind
 from agentworld_envs.agents.searcher_reading import Statement
 from agentworld_envs.agents.searcher_words import MONTHS, names_in, words_of
 
-_MONTH: Final = "|".join(f"{month}|{month[:3]}\\.?" if len(month) > 3 else month for month in MONTHS)
-_DAY: Final = r"\d{1,2}"
-DATE: Final = re.compile(
-    r"\b(?P<iso>\d{3,4}-\d\d(?:-\d\d)?)\b"
-    rf"|\b(?P<d1>{_DAY})(?:st|nd|rd|th)? (?:of )?(?P<m1>{_MONTH}),? (?P<y1>\d{{3,4}})\b"
-    rf"|\b(?P<m2>{_MONTH}) (?P<d2>{_DAY})(?:st|nd|rd|th)?,? (?P<y2>\d{{3,4}})\b"
-    rf"|\b(?P<m3>{_MONTH}),? (?P<y3>\d{{3,4}})\b"
-)
-YEAR: Final = re.compile(r"(?<![\d.,-])(1\d{3}|2\d{3})(?![\d,]*\d|\.\d)")
-NUMBER: Final = re.compile(
-    r"(?<![\w.,-])[-\u2212]?(?:\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(?:\.\d+)?"
-    r"(?:\s*(?:thousand|million|billion|trillion)\b)?(?!\d|st\b|nd\b|rd\b|th\b)"
-)
 _CUE: Final = re.compile(r"\b(by|in|at|near|to|from|of)\s+(?:the\s+)?[\"']?$", re.IGNORECASE)
 _FAR: Final = 1_000
 """Characters that a candidate is put back by when the word before it does not suit what is expected."""
-_SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +24,6 @@ class Candidate:
     text: str
     start: int
     """Where it begins in what it was taken from."""
-
-
-def iso_date(text: str) -> str:
-    """The first date of a text in ISO 8601, as exact as it is written; empty when there is none."""
-    match = DATE.search(text)
-    if match is None:
-        alone = YEAR.search(text)
-        return alone[1] if alone else ""
-    if match["iso"]:
-        return match["iso"]
-    year, month = match["y1"] or match["y2"] or match["y3"], match["m1"] or match["m2"] or match["m3"]
-    day = match["d1"] or match["d2"]
-    iso = f"{int(year):04d}-{_month(month):02d}"
-    return f"{iso}-{int(day):02d}" if day else iso
-
-
-def _month(name: str) -> int:
-    return next(i for i, month in enumerate(MONTHS, start=1) if month.startswith(name[:3]))
-
-
-def number(text: str) -> float | None:
-    """The first number of a text, its scale word included, `None` when there is none."""
-    match = NUMBER.search(text)
-    if match is None:
-        return None
-    digits = re.sub(r"[^\d.\u2212-]", "", match[0]).replace("\u2212", "-")
-    scale = next((value for word, value in _SCALES.items() if match[0].endswith(word)), 1.0)
-    return float(digits) * scale
 
 
 def candidates(text: str, kind: Kind, known: Iterable[str] = ()) -> list[Candidate]:
@@ -143,7 +102,8 @@ def ranked(statement: Statement, kind: Kind, asked: Collection[str], known: Iter
         known: names that cannot be the answer.
     """
     if statement.label:
-        return candidates(statement.value, kind, known) or ([Candidate(statement.value, 0)] if kind == "text" else [])
+        whole = [Candidate(statement.value, 0)] if kind == "text" else []
+        return whole or candidates(statement.value, kind, known)
     found = candidates(statement.text, kind, known)
     places = [word.start for word in words_of(statement.text) if word.stem in asked]
 

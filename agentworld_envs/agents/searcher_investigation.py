@@ -7,10 +7,11 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from agentworld_envs.agents.searcher_candidates import Vote, elect, iso_date, number, ranked
 from agentworld_envs.agents.searcher_chance import Chance
+from agentworld_envs.agents.searcher_forms import iso_date, number
+from agentworld_envs.agents.searcher_notes import Notes
 from agentworld_envs.agents.searcher_question import Kind, Question
-from agentworld_envs.agents.searcher_reading import Statement, plain_title, statements
+from agentworld_envs.agents.searcher_reading import Statement, plain_title, says
 from agentworld_envs.agents.searcher_units import Unit
 from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in, words_of
 from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
@@ -27,7 +28,7 @@ _MORE: Final = re.compile(r"\(Part \d+ of \d+\. The next one: \"part\": \d+\.\)\
 _LONGEST_QUERY: Final = 300
 _AGE: Final = words_of("born founded opened published")
 """What one looks for who is asked which of two is older."""
-_LIST_SHARE: Final = 0.34
+_PROMISING: Final = 2.0
 
 
 class Investigation:
@@ -42,13 +43,17 @@ class Investigation:
         addresses: of main pages that are known; see `Searcher`.
         """
         self._question, self._left, self._chance, self._addresses = question, visits, chance, addresses
-        self._budget = visits
-        self._pages: dict[str, list[Statement]] = {}
-        self._snippets: dict[str, Statement] = {}
+        self._notes = Notes(question.names, snippets_only=visits == 0)
 
     def run(self) -> Generator[str, str, None]:
         """Actions up to the answer, which is repeated for as long as nobody takes it."""
-        answer = yield from (self._compare() if self._question.compared else self._follow())
+        question = self._question
+        if question.union and len(question.names) > 1:
+            answer = yield from self._unite()
+        elif question.compared:
+            answer = yield from self._compare()
+        else:
+            answer = yield from self._follow()
         while True:
             yield _call("answer", answer=answer or NOTHING)
 
@@ -57,41 +62,44 @@ class Investigation:
     def _follow(self) -> Steps[str]:
         """From name to name, a step of the question at a time. When nothing is said of the next step, the name that
         was reached last is the answer: not every word of a question is a step."""
-        question = self._question
+        question, notes = self._question, self._notes
         name, known, steps = question.start, list(question.names), list(question.units)
-        if not steps:
-            steps = [words_of(question.text)[:1]]
-        while steps:
-            yield from self._consult(name, [word for unit in steps for word in unit], share=len(steps))
-            about = self._about(name)
-            if len(steps) > 1:
-                step = next((i for i, unit in enumerate(steps) if self._said(about, unit)), len(steps) - 1)
-                unit, steps = steps[step], steps[step + 1 :]
-                found = self._choose(about, unit, _sort(unit), known)
-                if steps and found:
-                    name = found
+        if question.described:
+            name = yield from self._identify(*question.described, share=len(steps) + 1)
+            known.append(name)
+        steps = steps or [words_of(question.text)[:1]]
+        while True:
+            yield from self._consult(name, steps[0], share=len(steps))
+            about = notes.about(name)
+            step = next((i for i, unit in enumerate(steps) if notes.said(about, unit)), len(steps) - 1)
+            unit, steps = steps[step], steps[step + 1 :]
+            if steps and not notes.exact(about, unit, question.kind):
+                tally = notes.tally(about, unit, _sort(unit), known)
+                leads = [text for text, _ in tally if names_in(text) == (text,)]
+                if leads:
+                    name = self._chance.first(leads)
                     known.append(name)
                     continue
-            else:
-                unit, steps = steps[0], []
-            answer = self._answer(about, unit, question.kind, known)
-            if answer or not steps:
-                return answer or (name if name != question.start else "")
-        return name
+            if question.kind in ("list", "table"):
+                return json.dumps(notes.items(about, unit, known), ensure_ascii=False)
+            answers = [text for text, _ in notes.tally(about, unit, question.kind, known, question.year)]
+            if answers:
+                return self._chance.first(answers)
+            return name if name != question.start and question.kind in ("person", "place", "name", "text") else ""
 
     def _compare(self) -> Steps[str]:
         """The named thing whose date or number is the larger or the smaller one, or how far they are apart."""
-        question = self._question
+        question, notes = self._question, self._notes
         asked = (question.units or (_AGE,))[0]
+        kinds: tuple[Kind, ...] = ("number", "year") if question.difference else ("date", "year", "number")
         values: list[tuple[float, str]] = []
         for i, name in enumerate(question.names):
             yield from self._consult(name, asked, share=len(question.names) - i)
-            about = self._about(name)
-            for kind in ("date", "year", "number"):
-                value = _measure(self._answer(about, asked, kind, question.names), kind)
-                if value is not None:
-                    values.append((value, name))
-                    break
+            tallies = [(kind, notes.tally(notes.about(name), asked, kind, question.names)) for kind in kinds]
+            measured = [(_measure(tally[0][0], kind), tally[0][1]) for kind, tally in tallies if tally]
+            best = max(measured, key=lambda pair: pair[1], default=(None, 0.0))[0]
+            if best is not None:
+                values.append((best, name))
         if question.difference:
             numbers = [value for value, _ in values]
             return f"{abs(numbers[0] - numbers[-1]):.10g}" if len(numbers) > 1 else ""
@@ -99,112 +107,80 @@ class Investigation:
             return question.names[0]
         return max(values, key=lambda pair: question.extreme * pair[0])[1]
 
+    def _unite(self) -> Steps[str]:
+        """How many there are in several lists together."""
+        question, found = self._question, set[str]()
+        for i, name in enumerate(question.names):
+            yield from self._consult(name, question.units[0] if question.units else (), len(question.names) - i)
+            about = self._notes.about(name)
+            found.update(self._notes.items(about, question.units[0] if question.units else (), question.names))
+        return str(len(found)) if found else ""
+
+    def _identify(self, name: str, value: str, share: int) -> Steps[str]:
+        """The one that a value and a name belong to: the person of whom 995 letters are kept and whose mentor was X."""
+        end = self._left - -(-self._left // share)
+        hits: list[SearchResult] = []
+        for query in self._chance.order([f"{value} {name}", f"{name} {value} {self._question.text}"]):
+            hits += yield from self._search(query)
+        hits.sort(key=lambda hit: -self._promise(hit, name, ()))
+        for hit in self._chance.order(hits):
+            if self._left <= end or self._notes.holder(name, value):
+                break
+            yield from self._read(hit)
+        return self._notes.holder(name, value)
+
     # ------------------------------------------------------------------------------------------------ looking up
 
     def _consult(self, name: str, asked: Sequence[Word], share: int) -> Steps[None]:
         """Search for a name and read what may say something of it, with a share of the pages that are left."""
         if self._addresses is not None:
             if self._left > 0 and name in self._addresses:
-                self._left -= 1
-                yield from self._read(self._addresses[name], name, "")
+                yield from self._read(SearchResult(1, self._addresses[name], name, ""))
             return
-        words = " ".join(word.text for word in asked)
-        queries = self._chance.order([f"{name} {words}".strip(), name or self._question.text, self._question.text])
+        words = [" ".join(word.text for word in asked if all_ or not word.generic) for all_ in (False, True)]
+        queries = self._chance.order([f"{name} {words[0]}", name, f"{name} {words[1]}", self._question.text])
+        end = self._left - -(-self._left // share)
         hits: dict[str, SearchResult] = {}
-        wanted = -(-self._left // share)
-        for query in dict.fromkeys(query[:_LONGEST_QUERY] for query in queries if query.strip()):
+        for query in dict.fromkeys(query[:_LONGEST_QUERY].strip() for query in queries if query.strip()):
             for hit in (yield from self._search(query)):
                 hits.setdefault(hit.url, hit)
-            if len([hit for hit in hits.values() if self._promise(hit, name, asked) > 0]) >= max(wanted, 1):
+            speaking = [hit for hit in hits.values() if self._promise(hit, name, asked) >= _PROMISING]
+            if len(speaking) >= max(self._left - end, 1):
                 break
         ordered = sorted(hits.values(), key=lambda hit: -self._promise(hit, name, asked))
-        for hit in self._chance.order(ordered):
-            if wanted <= 0:
+        promising = [hit for hit in ordered if self._promise(hit, name, asked) >= _PROMISING]
+        for hit in self._chance.order(promising or ordered):
+            if self._left <= end:
                 break
-            if hit.url not in self._pages:
-                wanted -= 1
-                self._left -= 1
-                yield from self._read(hit.url, hit.title, hit.date or "")
+            yield from self._read(hit)
 
     def _search(self, query: str) -> Steps[list[SearchResult]]:
         observation = yield _call("web_search", query=query)
         found = read_results(observation.strip())
         hits = list(found.results) if found is not None else []
         for hit in hits:
-            date = iso_date(hit.date or "")
-            self._snippets.setdefault(hit.url, Statement(hit.snippet, hit.title, date=date, line=hit.snippet))
+            self._notes.add_snippet(hit.url, hit.snippet, hit.title, iso_date(hit.date or ""))
         return hits
 
-    def _read(self, url: str, title: str, date: str) -> Steps[None]:
-        text = yield _call("web_extractor", url=url)
+    def _read(self, hit: SearchResult) -> Steps[None]:
+        """Open a page that was not opened before, all its parts up to the third."""
+        if hit.url in self._notes.pages or self._left <= 0:
+            return
+        self._left -= 1
+        text = yield _call("web_extractor", url=hit.url)
         for part in range(2, _MOST_PARTS + 1):
             if not _MORE.search(text[-_TAIL:]):
                 break
-            text += "\n\n" + (yield _call("web_extractor", url=url, part=part))
-        self._pages[url] = statements(text, title, iso_date(date))
+            text += "\n\n" + (yield _call("web_extractor", url=hit.url, part=part))
+        self._notes.add_page(hit.url, text, hit.title, iso_date(hit.date or ""))
 
     @staticmethod
     def _promise(hit: SearchResult, name: str, asked: Sequence[Word]) -> float:
         """What one may hope of a page: that it is about the name, speaks of it, and of what is asked."""
         shown = Statement(hit.snippet, hit.title)
         own = plain_title(hit.title).casefold() == name.casefold()
-        mentioned = bool(name) and name.casefold() in f"{hit.title} {hit.snippet}".casefold()
+        mentioned = bool(name) and says(f"{hit.title} {hit.snippet}", name)
         return 4.0 * own + 2.0 * mentioned + 0.5 * len(shown.stems() & {word.stem for word in asked})
-
-    # ------------------------------------------------------------------------------------------------ reading
-
-    def _about(self, name: str) -> list[tuple[Statement, str]]:
-        """What pages (or, with no page to be opened, snippets) say of a name, with their addresses."""
-        read = self._pages if self._budget else {url: [snippet] for url, snippet in self._snippets.items()}
-        return [(s, url) for url, page in read.items() for s in page if not name or s.about(name) > 0]
-
-    @staticmethod
-    def _said(about: Sequence[tuple[Statement, str]], unit: Unit) -> bool:
-        """Whether anything is said of a step."""
-        return any(_matched(statement, unit) >= 1 / (len(unit) + 1) for statement, _ in about)
-
-    def _choose(
-        self, about: Sequence[tuple[Statement, str]], unit: Unit, kind: Kind, known: Sequence[str]
-    ) -> str | None:
-        """The name that a step leads to."""
-        elected = [name for name, _ in elect(self._votes(about, unit, kind, known)) if names_in(name) == (name,)]
-        return self._chance.first(elected) if elected else None
-
-    def _answer(
-        self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]
-    ) -> str:
-        """The winner of the vote; for a list, all who come close to it."""
-        tally = elect(self._votes(about, asked, kind, known))
-        if not tally:
-            return ""
-        if kind in ("list", "table"):
-            return json.dumps(
-                [text for text, weight in tally if weight >= _LIST_SHARE * tally[0][1]], ensure_ascii=False
-            )
-        return self._chance.first([text for text, _ in tally])
-
-    def _votes(
-        self, about: Sequence[tuple[Statement, str]], asked: Sequence[Word], kind: Kind, known: Sequence[str]
-    ) -> list[Vote]:
-        votes = []
-        every = kind in ("list", "table")
-        for statement, url in about:
-            weight = _matched(statement, asked) * (1.5 if statement.label else 1.0)
-            if not weight:
-                continue
-            weight *= 1 + sum(other.casefold() in statement.line.casefold() for other in self._question.names)
-            stems = {word.stem for word in asked}
-            found = ranked(statement, "name" if every else kind, stems, known)
-            for place, candidate in enumerate(found if every else found[:2]):
-                share = 1.0 if every else 1.0 - 0.7 * place
-                votes.append(Vote(candidate.text, weight * share, statement.date, url))
-        return votes
-
-
-def _matched(statement: Statement, unit: Sequence[Word]) -> float:
-    """How much of a step a statement speaks of, in [0, 1]; words that only say a sort of thing count a third."""
-    stems = statement.stems()
-    return sum((1 / 3 if word.generic else 1.0) for word in unit if word.stem in stems) / max(len(unit), 1)
 
 
 def _sort(unit: Unit) -> Kind:
@@ -219,8 +195,6 @@ def _call(tool: str, **arguments: Any) -> str:
 
 def _measure(answer: str, kind: str) -> float | None:
     """A date or a number as something that can be compared."""
-    if not answer:
-        return None
     if kind == "number":
         return number(answer)
     parts = [int(part) for part in iso_date(answer).split("-") if part]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from agentworld_envs.agents.searcher_forms import DATE, NUMBER
 from agentworld_envs.agents.searcher_units import LARGEST, SMALLEST, Unit, units_of
 from agentworld_envs.agents.searcher_words import MONTHS, PLACES, names_in, words_of
 
@@ -29,7 +31,8 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _LIST: Final = re.compile(
-    r"^(?:please )?(?:list|name|give|enumerate|find)\b.*\b(?:all|every|each|names|titles)\b|^(?:list|enumerate)\b"
+    r"^who (?:are|were|have been) the \w+s\b|^"
+    r"(?:please )?(?:list|name|give|enumerate|find)\b.*\b(?:all|every|each|names|titles)\b|^(?:list|enumerate)\b"
     r"|\bwhich (?:\w+ ){0,2}(?:people|persons|works|books|novels|films|cities|towns|products|organisations|events"
     r"|companies|places)\b.*\b(?:are|were|have|did|do)\b|\bwhat are (?:all )?the names\b",
     re.IGNORECASE,
@@ -39,6 +42,13 @@ _BOOLEAN: Final = re.compile(r"^(?:is|was|are|were|did|does|do|has|had|can|could
 _DIFFERENCE: Final = re.compile(
     r"\bdifference between\b|\bhow many \w+ (?:lie|are|passed|were|is)? ?between\b", re.IGNORECASE
 )
+_UNION: Final = re.compile(r"\bhow many (?:different|distinct)\b.* among\b", re.IGNORECASE)
+_IN_YEAR: Final = re.compile(r" in (?:the year )?(\d{4})(?=\s*[?.]?$)")
+_DESCRIPTION: Final = re.compile(
+    r"\bthe (?:\w+ ){1,3}?(?:that|of whom|who|whose|which) (?P<first>[^?]{1,200}?)"
+    r" and (?:that|of whom|who|whose|which) (?P<second>[^?]+)"
+)
+SOMEONE: Final = "Someone"
 _PHRASES: Final = tuple(
     (re.compile(rf"\b{phrase}\b", re.IGNORECASE), word)
     for phrase, word in (
@@ -66,6 +76,12 @@ class Question:
     """1 when the larger or later one is asked for, -1 for the smaller or earlier one, else 0."""
     difference: bool = False
     """Whether it asks how far two things are apart."""
+    union: bool = False
+    """Whether it asks how many there are in several lists together."""
+    described: tuple[str, str] | None = None
+    """A name and a value that belong to the one that it starts from, who is not named."""
+    year: int = 0
+    """For which something has to hold, 0 when none is said."""
 
     @property
     def compared(self) -> bool:
@@ -76,15 +92,21 @@ class Question:
     def read(cls, observation: str) -> Question:
         """The question of a task, out of its first observation. Anything can be read."""
         text = question_in(observation)
-        names = [name for name in names_in(text) if name not in MONTHS]
+        dated = _IN_YEAR.search(text)
+        plain = _IN_YEAR.sub("", text) if dated else text
+        names = [name for name in names_in(plain) if name not in MONTHS]
+        described, plain = _described(plain, names)
         return cls(
             text=text,
             kind=_kind(text),
             names=tuple(names),
-            start=names[-1] if names else "",
-            units=units_of(_reworded(text), names),
+            start=names[-1] if names and described is None else "",
+            units=units_of(_reworded(plain), [SOMEONE] if described else names),
             extreme=_extreme(text),
             difference=bool(_DIFFERENCE.search(text)),
+            union=bool(_UNION.search(text)),
+            described=described,
+            year=int(dated[1]) if dated else 0,
         )
 
 
@@ -128,6 +150,19 @@ def _extreme(text: str) -> int:
     if not small and not large:
         return 0
     return 1 if large and (not small or large.start() < small.start()) else -1  # the older one has the earlier date
+
+
+def _described(text: str, names: Sequence[str]) -> tuple[tuple[str, str] | None, str]:
+    """Who is described by a value and a name in two clauses, and the text with somebody in place of the description."""
+    match = _DESCRIPTION.search(text)
+    name = next((name for name in names if match and name in match["second"]), "")
+    if match is None or not name:
+        return None, text
+    value = DATE.search(match["first"]) or NUMBER.search(match["first"])
+    if value is None:
+        return None, text
+    end = match.start("second") + match["second"].index(name) + len(name)
+    return (name, value[0]), f"{text[: match.start()]}{SOMEONE}{text[end:]}"
 
 
 def _reworded(text: str) -> str:

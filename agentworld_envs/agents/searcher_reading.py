@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentworld_envs.agents.searcher_words import names_in, stems_of
+from agentworld_envs.agents.searcher_words import stems_of
 
 _MOST_STATEMENTS: Final = 1_500
 _LONGEST: Final = 2_000
@@ -15,12 +15,13 @@ _MARKS: Final = re.compile(r"\*\*|__|`|\[\^?\d+\]")
 _LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,500}\)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bSt\.)\s+(?=[\"\u201c'(A-Z0-9])")
 _LABEL: Final = re.compile(r"\s*(?:[-*+]\s+)?([^\W\d][^:|.;!?\n]{0,40}?)\s*(?::\s+|\s+[\u2013\u2014]\s+)(\S.*)")
-_ABOUT_PAGEING: Final = re.compile(r"\s*#{1,6}\s+(.*?)\s*#*\s*")
+_HEADING: Final = re.compile(r"\s*#{1,6}\s+(.*?)\s*#*\s*")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE: Final = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?\s*|\s*-{3,}\s*")
 _SUFFIX: Final = re.compile(r"\s+(?:\([^()]*\)|[-\u2013\u2014|]\s.*)$")
 _ABOUT_PAGE: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
 _ANSWERED: Final = re.compile(r"([^?]{8,300}\?)\s+(\S.{0,300})")
+_VALUE: Final = 0.2
 _STATE: Final = re.compile(r"[^:.|]{0,40}?\b(\d{4}(?:-\d\d){0,2}):\s+")
 """What a statement says at its start of the time it is of."""
 _AS_OF: Final = re.compile(
@@ -48,22 +49,38 @@ class Statement:
     line: str = ""
     """The paragraph, row or item that it is part of."""
 
-    def names(self) -> tuple[str, ...]:
-        """Proper names in it."""
-        return names_in(self.text)
+    subject: str = ""
+    """Whom a row of a table is about; empty when that is left to the label, the heading or the title."""
 
     def stems(self) -> frozenset[str]:
         """Stems of what it says, without its title."""
         return stems_of(self.label or self.text)
 
     def about(self, name: str) -> float:
-        """How likely it speaks of a name, in [0, 1]: it says so, its page or heading does, or its neighbours do."""
-        folded = name.casefold()
-        if folded in self.text.casefold() or plain_title(self.title).casefold() == folded:
+        """How likely it speaks of a name, in [0, 1]: its row, its label, its page or its heading does, or the sentence
+        itself; less when the name is only the value, or stands beside it."""
+        if not name:
+            return 0.0
+        if self.subject:
+            return 1.0 if self.subject.casefold() == name.casefold() else _VALUE * says(self.text, name)
+        titled = plain_title(self.title).casefold() == name.casefold()
+        if titled or says(self.label or self.text, name):
             return 1.0
-        if folded in self.section.casefold():
+        if says(self.section, name):
             return 0.8
-        return 0.5 if folded in self.line.casefold() else 0.0
+        return (_VALUE if self.label else 0.5) * says(self.line, name)
+
+
+def says(text: str, name: str) -> bool:
+    """Whether a text has a name, as whole words."""
+    low, name = text.casefold(), name.casefold()
+    at = low.find(name) if name else -1
+    while at >= 0:
+        end = at + len(name)
+        if not (at and low[at - 1].isalnum()) and not (end < len(low) and low[end].isalnum()):
+            return True
+        at = low.find(name, at + 1)
+    return False
 
 
 def plain_title(title: str) -> str:
@@ -87,7 +104,7 @@ def statements(text: str, title: str, date: str = "") -> list[Statement]:
         if not line:
             header = []
             continue
-        heading = _ABOUT_PAGEING.fullmatch(line)
+        heading = _HEADING.fullmatch(line)
         if heading:
             section, header = ("" if heading[1] == title else heading[1]), []
         elif line.count("|") >= 2 or (header and "|" in line):
@@ -114,7 +131,7 @@ def _row(cells: Sequence[str], header: Sequence[str], title: str, date: str, sec
         return
     for head, cell in zip(header, cells, strict=False):
         if cell:
-            yield Statement(text, title, head, cell, date, section, text)
+            yield Statement(text, title, head, cell, date, section, text, subject=cells[0])
 
 
 def _line(line: str, title: str, date: str, section: str) -> Iterator[Statement]:

@@ -13,8 +13,8 @@ _LONGEST: Final = 60
 _STOP: Final = (
     "a an the of in on at by to for from with and or as that which who whom whose what when where how why is was are"
     " were be been being did does do has have had it its this these those there their his her he she they them than"
-    " into over under between among above mainly all every each any both either one only also not no most more less least"
-    " please give name list find tell answer question exact exactly according many much called named following"
+    " into over under between among above mainly all every each any both either one only also not no most more less"
+    " least please give name list find tell answer question exact exactly according many much called named following"
     " i you we us me my our can could will would should may might must if then so such some other same whole"
 )
 STOP: Final = frozenset(_STOP.split())
@@ -43,7 +43,7 @@ _SAME: Final = (
     "launch launched launches sold introduced",
     "marry married spouse wife husband",
     "publish published publication publisher appeared released release",
-    "employ employed employer employs employees employee staff workforce worked working payroll",
+    "employ employed employer employs employees employee staff workforce work worked working payroll",
     "win won winner winners awarded award prize",
     "elevation altitude metres metre meters sea",
     "area extent surface size cover covers covered kilometres",
@@ -54,7 +54,7 @@ _SAME: Final = (
     "attendance visitors attendees attended attend",
     "study studied educated education alma",
     "profession occupation job trade",
-    "host hosted hosts venue",
+    "venue host hosted hosts",
     "organise organised organiser organizer organized",
     "own owned owner owns",
     "charter chartered",
@@ -67,7 +67,7 @@ _SAME: Final = (
 """Words that ask for the same thing, in ordinary English."""
 _GENERIC: Final = (
     "year date day month place city town village person man woman country region company organisation organization"
-    " institution thing work book number total name title"
+    " institution thing book number total name title"
 )
 _NAME_LINK: Final = frozenset({"of", "for", "the", "de", "la", "le", "von", "van", "da", "del", "der"})
 _OPENING: Final = (

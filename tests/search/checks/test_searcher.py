@@ -9,7 +9,8 @@ import pytest
 from search.checks.coast import PAGES, answer, ask
 
 from agentworld_envs.agents import Searcher, build_agent
-from agentworld_envs.agents.searcher_candidates import candidates, iso_date, number
+from agentworld_envs.agents.searcher_candidates import candidates
+from agentworld_envs.agents.searcher_forms import iso_date, number
 from agentworld_envs.agents.searcher_question import Question
 from agentworld_envs.agents.searcher_reading import statements
 from agentworld_envs.agents.searcher_words import names_in, stem
