@@ -9,7 +9,7 @@ from typing import Final
 
 from agentworld_envs.agents.searcher_forms import DATE, NUMBER, YEAR, iso_date, number
 from agentworld_envs.agents.searcher_question import Kind
-from agentworld_envs.agents.searcher_reading import Statement
+from agentworld_envs.agents.searcher_reading import Statement, says
 from agentworld_envs.agents.searcher_words import MONTHS, names_in, words_of
 
 _CUE: Final = re.compile(r"\b(by|in|at|near|to|from|of)\s+(?:the\s+)?[\"']?$", re.IGNORECASE)
@@ -48,11 +48,11 @@ def candidates(text: str, kind: Kind, known: Iterable[str] = ()) -> list[Candida
             for match in NUMBER.finditer(text)
             if not any(start <= match.start() < end for start, end in inside)
         ]
-    taken = {name.casefold() for name in known}
+    taken = [name for name in known if name]
     return [
         Candidate(name, text.find(name))
         for name in names_in(text)
-        if name.casefold() not in taken and name not in MONTHS
+        if name not in MONTHS and not any(says(name, other) for other in taken)
     ]
 
 
@@ -104,7 +104,10 @@ def ranked(statement: Statement, kind: Kind, asked: Collection[str], known: Iter
     if statement.label:
         whole = [Candidate(statement.value, 0)] if kind == "text" else []
         return whole or candidates(statement.value, kind, known)
-    found = candidates(statement.text, kind, known)
+    # A single word that opens a sentence has its capital from there.
+    found = [
+        one for one in candidates(statement.text, kind, known) if one.start or " " in one.text or one.text[0].isdigit()
+    ]
     places = [word.start for word in words_of(statement.text) if word.stem in asked]
 
     def distance(candidate: Candidate) -> float:

@@ -13,7 +13,7 @@ from agentworld_envs.agents.searcher_notes import Notes
 from agentworld_envs.agents.searcher_question import Kind, Question
 from agentworld_envs.agents.searcher_reading import Statement, plain_title, says
 from agentworld_envs.agents.searcher_units import Unit
-from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in, words_of
+from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in, synonyms, words_of
 from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
 
 R = TypeVar("R")
@@ -25,9 +25,12 @@ NOTHING: Final = "unknown"
 _MOST_PARTS: Final = 3
 _TAIL: Final = 80
 _MORE: Final = re.compile(r"\(Part \d+ of \d+\. The next one: \"part\": \d+\.\)\s*$")
+_NO_PAGE: Final = re.compile(r"\s*(?:Error|[45]\d\d)\b[^\n]*\Z")
+"""How answers begin that are no page."""
 _LONGEST_QUERY: Final = 300
 _AGE: Final = words_of("born founded opened published")
 """What one looks for who is asked which of two is older."""
+_SYNONYMS: Final = 4
 _PROMISING: Final = 2.0
 
 
@@ -66,7 +69,10 @@ class Investigation:
         name, known, steps = question.start, list(question.names), list(question.units)
         if question.described:
             name = yield from self._identify(*question.described, share=len(steps) + 1)
-            known.append(name)
+            known = [name]
+        year = question.year
+        if question.year_of:
+            year = yield from self._year(*question.year_of, share=len(steps) + 1)
         steps = steps or [words_of(question.text)[:1]]
         while True:
             yield from self._consult(name, steps[0], share=len(steps))
@@ -80,12 +86,32 @@ class Investigation:
                     name = self._chance.first(leads)
                     known.append(name)
                     continue
-            if question.kind in ("list", "table"):
-                return json.dumps(notes.items(about, unit, known), ensure_ascii=False)
-            answers = [text for text, _ in notes.tally(about, unit, question.kind, known, question.year)]
-            if answers:
-                return self._chance.first(answers)
-            return name if name != question.start and question.kind in ("person", "place", "name", "text") else ""
+            return self._answer(name, unit, known, year)
+
+    def _answer(self, name: str, unit: Unit, known: Sequence[str], year: int) -> str:
+        """What is said of the last step; without anything, a guess, or the name that was reached."""
+        question, notes, about = self._question, self._notes, self._notes.about(name)
+        if question.kind in ("list", "table"):
+            return json.dumps(notes.items(about, unit, known), ensure_ascii=False)
+        if question.beside:
+            items = notes.items(about, unit, [name])
+            at = items.index(question.beside[1]) + question.beside[0] if question.beside[1] in items else -1
+            return items[at] if 0 <= at < len(items) else ""
+        if year and (items := notes.items(about, unit, known, year)):
+            return items[-1]
+        answers = [text for text, _ in notes.tally(about, unit, question.kind, known)]
+        if not answers and name != question.start and question.kind in ("person", "place", "name", "text"):
+            return name
+        return self._chance.first(
+            answers or [t for t, _ in notes.tally(about, unit, question.kind, known, guess=True)] or [""]
+        )
+
+    def _year(self, word: str, name: str, share: int) -> Steps[int]:
+        """The year in which something happened to a name, 0 when it is not found."""
+        unit = words_of(word)
+        yield from self._consult(name, unit, share)
+        tally = self._notes.tally(self._notes.about(name), unit, "year", ())
+        return int(tally[0][0]) if tally else 0
 
     def _compare(self) -> Steps[str]:
         """The named thing whose date or number is the larger or the smaller one, or how far they are apart."""
@@ -137,8 +163,9 @@ class Investigation:
             if self._left > 0 and name in self._addresses:
                 yield from self._read(SearchResult(1, self._addresses[name], name, ""))
             return
-        words = [" ".join(word.text for word in asked if all_ or not word.generic) for all_ in (False, True)]
-        queries = self._chance.order([f"{name} {words[0]}", name, f"{name} {words[1]}", self._question.text])
+        words = [word.text for word in asked if not word.generic] or [word.text for word in asked]
+        more = [other for word in words for other in synonyms(word)[:_SYNONYMS]]
+        queries = self._chance.order([" ".join([name, *words, *more]), name, self._question.text])
         end = self._left - -(-self._left // share)
         hits: dict[str, SearchResult] = {}
         for query in dict.fromkeys(query[:_LONGEST_QUERY].strip() for query in queries if query.strip()):
@@ -172,6 +199,8 @@ class Investigation:
             if not _MORE.search(text[-_TAIL:]):
                 break
             text += "\n\n" + (yield _call("web_extractor", url=hit.url, part=part))
+        if _NO_PAGE.match(text):
+            text = ""
         self._notes.add_page(hit.url, text, hit.title, iso_date(hit.date or ""))
 
     @staticmethod

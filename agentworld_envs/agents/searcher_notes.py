@@ -10,7 +10,7 @@ from agentworld_envs.agents.searcher_candidates import Candidate, Vote, candidat
 from agentworld_envs.agents.searcher_question import Kind
 from agentworld_envs.agents.searcher_reading import Statement, plain_title, says, statements
 from agentworld_envs.agents.searcher_units import Unit
-from agentworld_envs.agents.searcher_words import Word, names_in
+from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in
 
 About = Sequence[tuple[Statement, str, float]]
 """Statements with the address of their page, and how likely they are about something in [0, 1]."""
@@ -20,8 +20,9 @@ _TERM: Final = re.compile(r"\s*\((?:(?P<first>\d{4})\s*[-\u2013]\s*(?P<last>\d{4
 _EXACT: Final = ("number", "date", "year")
 _LABELLED: Final = 1.5
 """How much more an infobox, a table or an answered question counts than a sentence."""
-_SHARE: Final = 0.34
-"""Of the best, that another item of a list needs."""
+_GUESS: Final = 0.05
+_BESIDE: Final = 0.2
+"""Up to which a statement only has a name beside what it is about."""
 
 
 class Notes:
@@ -73,10 +74,10 @@ class Notes:
     @staticmethod
     def said(about: About, unit: Unit) -> bool:
         """Whether anything is said of a step."""
-        return any(matched(statement, unit) >= 1 / (len(unit) + 1) for statement, _, share in about if share > 0.2)
+        return any(matched(statement, unit) >= 1 / (len(unit) + 1) for statement, _, share in about if share > _BESIDE)
 
     def tally(
-        self, about: About, asked: Sequence[Word], kind: Kind, known: Collection[str], year: int = 0
+        self, about: About, asked: Sequence[Word], kind: Kind, known: Collection[str], *, guess: bool = False
     ) -> list[tuple[str, float]]:
         """Answers with their weights, best first.
 
@@ -85,41 +86,46 @@ class Notes:
             asked: the step that asks.
             kind: what is expected.
             known: names that cannot be the answer.
-            year: for which something has to hold, 0 for any.
+            guess: whether any statement will do, where none speaks of that step.
         """
-        every = kind in ("list", "table")
         stems = {word.stem for word in asked}
         votes = []
         for statement, url, share in about:
-            weight = matched(statement, asked) * share * (_LABELLED if statement.label else 1.0)
-            if not weight:
-                continue
-            weight *= 1 + sum(says(statement.line, other) for other in self._names)
-            if every or year:
-                found = candidates(statement.value or statement.text, "name", known)
-                found = [one for one in found if not year or _held(statement, one, year)]
-            else:
-                found = ranked(statement, kind, stems, known)[:2]
-            for place, candidate in enumerate(found):
-                votes.append(Vote(candidate.text, weight * (1.0 if every else 1.0 - 0.7 * place), statement.date, url))
+            weight = self._weight(statement, asked, share) or (_GUESS * share if guess else 0.0)
+            if weight:
+                for place, candidate in enumerate(ranked(statement, kind, stems, known)[:2]):
+                    votes.append(Vote(candidate.text, weight * (1.0 - 0.7 * place), statement.date, url))
         return elect(votes)
 
-    def items(self, about: About, asked: Sequence[Word], known: Collection[str]) -> list[str]:
-        """What a list holds: all who come close to the best."""
-        tally = self.tally(about, asked, "list", known)
-        return [text for text, weight in tally if weight >= _SHARE * tally[0][1]]
+    def items(self, about: About, asked: Sequence[Word], known: Collection[str], year: int = 0) -> list[str]:
+        """The names in the statement that speaks best of a step, in its order.
+
+        Args:
+            about: statements that may hold them.
+            asked: the step that asks.
+            known: names that do not count.
+            year: keeps those behind whom years in brackets cover it; 0 keeps all.
+        """
+        best: tuple[float, str, list[str]] = (0.0, "", [])
+        for statement, _, share in about:
+            text = statement.value or statement.text
+            names = [c.text for c in candidates(text, "name", known) if not year or _held(text, c, year)]
+            weight = self._weight(statement, asked, share) if names else 0.0
+            best = max(best, (weight, statement.date, names), key=lambda one: one[:2])
+        return best[2]
 
     def exact(self, about: About, unit: Unit, kind: Kind) -> bool:
         """Whether a step itself gives the number or date that is asked for, so that the rest of the question is only
         how it is put: how many letters of X are kept."""
-        return kind in _EXACT and any(
-            statement.label
-            and share > 0.2
-            and matched(statement, unit)
-            and candidates(statement.value, kind)
-            and not candidates(statement.value, "name")
-            for statement, _, share in about
-        )
+        said = [s for s, _, share in about if s.label and share > _BESIDE and matched(s, unit)]
+        sort = {word.stem for word in unit} & (PLACES | PERSONS)
+        if kind not in _EXACT or sort or any(candidates(statement.value, "name") for statement in said):
+            return False
+        return any(candidates(statement.value, kind) for statement in said)
+
+    def _weight(self, statement: Statement, asked: Sequence[Word], share: float) -> float:
+        weight = matched(statement, asked) * share * (_LABELLED if statement.label else 1.0)
+        return weight * (1 + sum(says(statement.line, name) for name in self._names)) if weight else 0.0
 
 
 def matched(statement: Statement, unit: Sequence[Word]) -> float:
@@ -128,11 +134,9 @@ def matched(statement: Statement, unit: Sequence[Word]) -> float:
     return sum((1 / 3 if word.generic else 1.0) for word in unit if word.stem in stems) / max(len(unit), 1)
 
 
-def _held(statement: Statement, candidate: Candidate, year: int) -> bool:
-    """Whether years in brackets behind a name cover a year."""
-    text = statement.value or statement.text
+def _held(text: str, candidate: Candidate, year: int) -> bool:
+    """Whether years in brackets behind a name cover a year; of two, the later one begins in it."""
     term = _TERM.match(text, candidate.start + len(candidate.text))
     if term is None:
         return False
-    first = int(term["first"] or term["since"])
-    return first <= year and (term["last"] is None or year < int(term["last"]) or year == first)
+    return int(term["first"] or term["since"]) <= year and (term["last"] is None or year < int(term["last"]))

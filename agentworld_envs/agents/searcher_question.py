@@ -44,6 +44,8 @@ _DIFFERENCE: Final = re.compile(
 )
 _UNION: Final = re.compile(r"\bhow many (?:different|distinct)\b.* among\b", re.IGNORECASE)
 _IN_YEAR: Final = re.compile(r" in (?:the year )?(\d{4})(?=\s*[?.]?$)")
+_YEAR_OF: Final = re.compile(r" in the year of the (\w+) of ([^?]{1,100}?)(?=\s*[?.]?$)")
+_BESIDE: Final = re.compile(r" (?:directly |immediately )?(followed|succeeded|preceded) (\w[^?]{1,80}?) as ")
 _DESCRIPTION: Final = re.compile(
     r"\bthe (?:\w+ ){1,3}?(?:that|of whom|who|whose|which) (?P<first>[^?]{1,200}?)"
     r" and (?:that|of whom|who|whose|which) (?P<second>[^?]+)"
@@ -82,6 +84,10 @@ class Question:
     """A name and a value that belong to the one that it starts from, who is not named."""
     year: int = 0
     """For which something has to hold, 0 when none is said."""
+    year_of: tuple[str, str] | None = None
+    """What gives that year, and the name that it is said of: the launch of X."""
+    beside: tuple[int, str] | None = None
+    """1 for the one behind a name in a list, -1 for the one before."""
 
     @property
     def compared(self) -> bool:
@@ -92,8 +98,8 @@ class Question:
     def read(cls, observation: str) -> Question:
         """The question of a task, out of its first observation. Anything can be read."""
         text = question_in(observation)
-        dated = _IN_YEAR.search(text)
-        plain = _IN_YEAR.sub("", text) if dated else text
+        dated, year_of, beside = _IN_YEAR.search(text), _YEAR_OF.search(text), _BESIDE.search(text)
+        plain = _BESIDE.sub(" was ", _YEAR_OF.sub("", _IN_YEAR.sub("", text)))
         names = [name for name in names_in(plain) if name not in MONTHS]
         described, plain = _described(plain, names)
         return cls(
@@ -107,6 +113,8 @@ class Question:
             union=bool(_UNION.search(text)),
             described=described,
             year=int(dated[1]) if dated else 0,
+            year_of=(year_of[1], year_of[2]) if year_of else None,
+            beside=(1 if beside[1] != "preceded" else -1, beside[2]) if beside else None,
         )
 
 

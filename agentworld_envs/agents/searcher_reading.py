@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentworld_envs.agents.searcher_words import stems_of
+from agentworld_envs.agents.searcher_words import names_in, stems_of
 
 _MOST_STATEMENTS: Final = 1_500
 _LONGEST: Final = 2_000
@@ -22,6 +22,7 @@ _SUFFIX: Final = re.compile(r"\s+(?:\([^()]*\)|[-\u2013\u2014|]\s.*)$")
 _ABOUT_PAGE: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
 _ANSWERED: Final = re.compile(r"([^?]{8,300}\?)\s+(\S.{0,300})")
 _VALUE: Final = 0.2
+_SECOND: Final = 0.8
 _STATE: Final = re.compile(r"[^:.|]{0,40}?\b(\d{4}(?:-\d\d){0,2}):\s+")
 """What a statement says at its start of the time it is of."""
 _AS_OF: Final = re.compile(
@@ -63,9 +64,14 @@ class Statement:
             return 0.0
         if self.subject:
             return 1.0 if self.subject.casefold() == name.casefold() else _VALUE * says(self.text, name)
-        titled = plain_title(self.title).casefold() == name.casefold()
-        if titled or says(self.label or self.text, name):
+        title = plain_title(self.title)
+        if title.casefold() == name.casefold() or says(self.label, name):
             return 1.0
+        if not self.label and says(self.text, name):
+            others = [other for other in names_in(self.text) if not says(other, name)]
+            if title in others:  # what a page says of its own, with the name beside it
+                return _VALUE
+            return _SECOND if others and self.text.find(others[0]) < self.text.find(name) else 1.0
         if says(self.section, name):
             return 0.8
         return (_VALUE if self.label else 0.5) * says(self.line, name)

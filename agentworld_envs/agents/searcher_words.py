@@ -39,7 +39,7 @@ _SAME: Final = (
     "locate located location lies lie stands situated based headquarters headquartered seat",
     "population inhabitants inhabitant people census",
     "residence live lives lived resides reside resident residents home",
-    "open opened opening inaugurated opens",
+    "open opened opening inaugurated opens venue host hosted hosts held",
     "launch launched launches sold introduced",
     "marry married spouse wife husband",
     "publish published publication publisher appeared released release",
@@ -54,7 +54,6 @@ _SAME: Final = (
     "attendance visitors attendees attended attend",
     "study studied educated education alma",
     "profession occupation job trade",
-    "venue host hosted hosts",
     "organise organised organiser organizer organized",
     "own owned owner owns",
     "charter chartered",
@@ -139,6 +138,12 @@ def stem(word: str) -> str:
             lower = lower[: -len(ending)] + ("y" if ending == "ies" else "")
             break
     return _SYNONYMS.get(lower, lower.rstrip("e") if len(lower) > 4 else lower)
+
+
+def synonyms(word: str) -> list[str]:
+    """Other words that ask for the same thing."""
+    group = next((group for group in _SAME if word.lower() in group.split()), "")
+    return [other for other in group.split() if other != word.lower()]
 
 
 _SYNONYMS: Final[dict[str, str]] = {word: group.split()[0] for group in _SAME for word in group.split()}
