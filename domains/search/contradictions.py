@@ -8,15 +8,17 @@ from agentworld_envs.domains.search.calls import Find, Open, bad_url
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.domains.search.reading import page_title, read_results, read_visit
-from agentworld_envs.domains.search.rendering import not_found, one_line
+from agentworld_envs.domains.search.rendering import not_found, one_line, render_date
+from agentworld_envs.domains.search.slices import wrong_statements
 from agentworld_envs.domains.search.world import SearchWorld
 
 
 def contradictions(world: SearchWorld, call: Find | Open, observation: str, shown: Mapping[str, str]) -> list[str]:
     """Contradictions between one answer, the world's pages and what was shown before, a line each.
 
-    Looked at: masked addresses in results, titles, texts in snippets that only the page itself may tell (the
-    snippet no-leak check of the Qwen-AgentWorld report), pages that are denied or that are masked and shown.
+    Looked at: masked addresses in results, titles and dates, texts in snippets that only the page itself may tell (the
+    snippet no-leak check of the Qwen-AgentWorld report), pages that are denied or that are masked and shown, and
+    statements on pages that the world's database says otherwise (see `wrong_statements`).
 
     Args:
         world: index and mask.
@@ -28,8 +30,8 @@ def contradictions(world: SearchWorld, call: Find | Open, observation: str, show
         return _results(world, call, observation, shown)
     found: list[str] = []
     for url, title in views(call, observation):
-        found += _view(world, url, title, observation, shown)
-    return found
+        found += _view(world, url, title, shown)
+    return found + wrong_statements(world.place, observation)
 
 
 def views(call: Open, observation: str) -> list[tuple[str, str | None]]:
@@ -49,7 +51,7 @@ def views(call: Open, observation: str) -> list[tuple[str, str | None]]:
     return [(name, title) for name, title in read if title is not None or not_found(asked[name]) in observation]
 
 
-def _view(world: SearchWorld, url: str, title: str | None, observation: str, shown: Mapping[str, str]) -> list[str]:
+def _view(world: SearchWorld, url: str, title: str | None, shown: Mapping[str, str]) -> list[str]:
     if url in world.masked:
         return [] if title is None else [f"{url} cannot be found in this task, and the answer shows it"]
     page = world.page(url)
@@ -78,6 +80,10 @@ def _results(world: SearchWorld, call: Find, observation: str, shown: Mapping[st
             continue
         page = world.page(url)
         found += _title(page, url, result.title, shown)
+        if page is not None and result.date is not None and result.date.strip() != render_date(page.date):
+            found.append(
+                f"{url} is dated {render_date(page.date)}, and the answer dates it {result.date.strip()!r:.60}"
+            )
         snippet = result.snippet.casefold()
         for text in page.withheld if page is not None else ():
             if told(text.casefold(), snippet) and text.casefold() not in asked:

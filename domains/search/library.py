@@ -16,8 +16,10 @@ from agentworld_envs.interface import ConfigError
 if TYPE_CHECKING:
     from agentworld_envs.domains.search.fiction.world import FictionalWorld
 
-MOST_PLACES = 24
-"""Worlds and indexes that are kept; the ones that were not asked for longest go first. A small world is a few MiB."""
+MOST_PLACES = 64
+"""Worlds and indexes that are kept; those that were not asked for longest go first."""
+MOST_PAGES = 100_000
+"""Of all pages in memory together, unless a single world has more: about 400 MiB. A small world has 270."""
 
 
 class Place:
@@ -26,10 +28,11 @@ class Place:
     Its files are closed when nobody holds it any more: neither the library nor an episode.
     """
 
-    def __init__(self, index: PageIndex, fiction: FictionalWorld | None = None) -> None:
-        """Args: index: closed together with this. fiction: `None` for a user's corpus."""
+    def __init__(self, index: PageIndex, fiction: FictionalWorld | None = None, pages: int = 0) -> None:
+        """Args: index: closed together with this. fiction: `None` for a user's corpus. pages: that are in memory."""
         self.index = index
         self.fiction = fiction
+        self.pages = pages
         weakref.finalize(self, index.close)
 
 
@@ -42,11 +45,12 @@ class _Shelf:
 
 
 class Library:
-    """At most `MOST_PLACES` places. However many threads want a new one at a time, it is built once."""
+    """Keeps what was asked for last, within bounds. However many threads want a new place at a time, it is built once,
+    and nobody who wants another one waits for it."""
 
-    def __init__(self, most: int = MOST_PLACES) -> None:
-        """Args: most: places that are kept, at least 1."""
-        self._most = max(most, 1)
+    def __init__(self, most: int = MOST_PLACES, most_pages: int = MOST_PAGES) -> None:
+        """Args: most, most_pages: places and pages in memory that are kept; the latest place always is."""
+        self._most, self._most_pages = most, most_pages
         self._shelves: OrderedDict[object, _Shelf] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -89,12 +93,19 @@ class Library:
         with self._lock:
             shelf = self._shelves.setdefault(key, _Shelf())
             self._shelves.move_to_end(key)
-            while len(self._shelves) > self._most:
-                self._shelves.popitem(last=False)
         with shelf.lock:  # of this place only: the others go on
             if shelf.place is None:
                 shelf.place = make()
+                with self._lock:
+                    self._make_room()
             return shelf.place
+
+    def _make_room(self) -> None:
+        """Forget the oldest places that are too many. Those that are being built weigh nothing yet."""
+        weight = sum(shelf.place.pages for shelf in self._shelves.values() if shelf.place is not None)
+        while len(self._shelves) > 1 and (len(self._shelves) > self._most or weight > self._most_pages):
+            _, shelf = self._shelves.popitem(last=False)
+            weight -= 0 if shelf.place is None else shelf.place.pages
 
     def _forget_after_fork(self) -> None:
         """Connections must not cross a fork, and a lock that another thread held would never be released."""
@@ -121,7 +132,7 @@ def _build(seed: int, size: str) -> Place:
     from agentworld_envs.domains.search.fiction.world import FictionalWorld
 
     fiction = FictionalWorld(seed, size)
-    return Place(memory_index(fiction.pages), fiction)
+    return Place(memory_index(fiction.pages), fiction, len(fiction.pages))
 
 
 def _open(folder: Path) -> Place:
@@ -136,4 +147,5 @@ def _read(file: Path) -> Place:
     from agentworld_envs.domains.search.datasets.contexts import context_pages
     from agentworld_envs.domains.search.engine import memory_index
 
-    return Place(memory_index(context_pages(file)))
+    pages = context_pages(file)
+    return Place(memory_index(pages), pages=len(pages))

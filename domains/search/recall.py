@@ -64,7 +64,7 @@ def _visit(world: SearchWorld, call: Open, shown: Mapping[str, str]) -> list[str
         page = world.page(name)
         if page is not None:
             lines.append(f"page {name}: {one_line(page.title)}, dated {render_date(page.date)}. It says:")
-            lines += [f"- {one_line(line)}" for line in slice_of(world.place, page)]
+            lines += [f"- {line}" for line in slice_of(world.place, page)]
         elif name in shown:
             lines.append(f"page {name}: shown before as {shown[name]!r}; the database has nothing on it")
         else:

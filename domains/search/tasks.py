@@ -18,7 +18,8 @@ SIZES = ("tiny", "small", "medium", "large")
 DEFAULT_SIZE = "small"
 QUESTIONS_PER_WORLD = 16
 """Of one level; so many consecutive tasks of a level are about the same world, which is built once for all of them."""
-MAX_STEPS = {1: 20, 2: 40, 3: 80}
+MAX_STEPS = {1: 40, 2: 60, 3: 100}
+"""By level; half as many more where pages are masked. LiteResearcher trains with 40 and 60 turns."""
 _STRIDE = 16
 """World seeds of a split are this far apart, so that no world is in two splits."""
 _NAME = re.compile(
@@ -154,7 +155,7 @@ def make_task(choice: Choice, level: int, number: int) -> Task:
             "level": level,
             "answer": answer_values(question.answer),
         },
-        max_steps=MAX_STEPS[level],
+        max_steps=MAX_STEPS[level] * (3 if choice.masked else 2) // 2,
         tags=(choice.split, f"level-{level}", question.kind, f"hops-{question.hops}")
         + (("masked",) if choice.masked else ()),
     )

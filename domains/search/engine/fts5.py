@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,13 +35,12 @@ class Fts5Writer:
         self._db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;" + _SCHEMA)
         self._row = 0
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Index the next pages."""
-        for text in texts:
-            self._row += 1
-            self._db.execute("INSERT INTO pages(rowid, terms) VALUES (?, ?)", (self._row, " ".join(terms(text))))
+    def add(self, text: str) -> None:
+        """Index the next page."""
+        self._row += 1
+        self._db.execute("INSERT INTO pages(rowid, terms) VALUES (?, ?)", (self._row, " ".join(terms(text))))
 
-    def finish(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
         """Merge into one segment, and count the common terms."""
         db = self._db
         db.execute("INSERT INTO pages(pages) VALUES ('optimize')")
@@ -50,6 +49,14 @@ class Fts5Writer:
         db.execute("DROP TABLE temp.counted")
         db.commit()
         return db
+
+    def finish(self) -> None:
+        """Write everything into the file."""
+        self.connection().close()
+
+    def abandon(self) -> None:
+        """Close an index that is not finished."""
+        self._db.close()
 
 
 class Fts5:
@@ -88,7 +95,8 @@ class Fts5:
         common = self._common
         if not common or sum([common.get(term, 0) for term in words]) <= BUDGET:
             return list(words)
-        spent, kept = 0, set()
+        spent = 0
+        kept: set[str] = set()
         for term in sorted(words, key=lambda term: (common.get(term, 0), term)):
             spent += common.get(term, 0)
             if kept and spent > BUDGET:

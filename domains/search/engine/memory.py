@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from agentworld_envs.domains.search.engine.fts5 import Fts5, Fts5Writer
+from agentworld_envs.domains.search.engine.ranking import LexicalRanker, indexed_text
 from agentworld_envs.domains.search.engine.search_index import SearchIndex
 from agentworld_envs.domains.search.pages import Page, PageIndex
 from agentworld_envs.interface import ConfigError
@@ -30,8 +31,9 @@ class MemoryIndex(SearchIndex):
     def __init__(self, pages: Sequence[Page]) -> None:
         store = PagesInMemory(pages)
         writer = Fts5Writer()
-        writer.add(indexed_text(page) for page in store.pages)
-        super().__init__(store, LexicalRanker(Fts5(writer.finish())), digest_of(store.pages, f"fts5/{FORMAT}"))
+        for page in store.pages:
+            writer.add(indexed_text(page))
+        super().__init__(store, LexicalRanker(Fts5(writer.connection())), digest_of(store.pages, f"fts5/{FORMAT}"))
 
     def __reduce__(self) -> tuple[type[MemoryIndex], tuple[tuple[Page, ...]]]:
         assert isinstance(self._store, PagesInMemory)
@@ -54,29 +56,15 @@ class PagesInMemory:
     def page(self, row: int) -> Page:
         return self.pages[row]
 
+    def shown(self, row: int) -> tuple[str, str, str, str | None, tuple[str, ...]]:
+        page = self.pages[row]
+        return page.url, page.title, page.text, page.date, page.withheld
+
     def row(self, url: str) -> int | None:
         return self._rows.get(url)
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-class LexicalRanker:
-    """Ranks by the words of a query alone."""
-
-    def __init__(self, engine: Fts5) -> None:
-        self._engine = engine
-
-    def top(self, query: str, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        return self._engine.top(terms, limit)
-
-    def close(self) -> None:
-        self._engine.close()
-
-
-def indexed_text(page: Page) -> str:
-    """What of a page is ranked: its title, which counts twice, and its text."""
-    return f"{page.title}\n{page.title}\n{page.text}"
 
 
 def digest_of(pages: Sequence[Page], engine: str) -> str:

@@ -18,6 +18,10 @@ class Store(Protocol):
 
     def __len__(self) -> int: ...
     def page(self, row: int) -> Page: ...
+    def shown(self, row: int) -> tuple[str, str, str, str | None, tuple[str, ...]]:
+        """Address, title, text, date and withheld texts."""
+        ...
+
     def row(self, url: str) -> int | None: ...
     def close(self) -> None: ...
 
@@ -45,22 +49,24 @@ class SearchIndex(PageIndex):
     ) -> list[Hit]:
         words = query_words(query)
         limit = min(limit, MAX_LIMIT)
-        if not words or limit <= 0:
+        if limit <= 0 or not (words or query.strip()):
             return []
         found = self._unmasked(query, list(words), limit, masked)
         make = Snippets(query, words, withheld).of
-        return [Hit(page.url, page.title, make(page.text, page.withheld), page.date, score) for page, score in found]
+        return [Hit(url, title, make(text, hidden), date, score) for (url, title, text, date, hidden), score in found]
 
-    def _unmasked(self, query: str, terms: list[str], limit: int, masked: Collection[str]) -> list[tuple[Page, float]]:
+    def _unmasked(
+        self, query: str, terms: list[str], limit: int, masked: Collection[str]
+    ) -> list[tuple[tuple[str, str, str, str | None, tuple[str, ...]], float]]:
         """The best pages that may be seen; asks for more as long as masked ones take their places."""
-        page = self._store.page
+        shown = self._store.shown
         wanted = limit + min(len(masked), 16)
         while True:
             ranked = self._ranker.top(query, terms, wanted)
+            pages = [(shown(row), score) for row, score in ranked]
             if not masked:
-                return [(page(row), score) for row, score in ranked]
-            pages = [(page(row), score) for row, score in ranked]
-            seen = [found for found in pages if found[0].url not in masked]
+                return pages
+            seen = [found for found in pages if found[0][0] not in masked]
             if len(seen) >= limit or len(ranked) < wanted:
                 return seen[:limit]
             wanted = min(wanted * 4, limit + len(masked))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from functools import lru_cache
@@ -66,6 +67,11 @@ def canonical(url: str) -> str:
     if len(result) > 3 * MAX_LENGTH:
         raise BadURL(f"The address is too long once it is escaped: {shown}")
     return result
+
+
+def address_hash(url: str) -> int:
+    """64 bits of a canonical address, the same in every process: 10 M addresses collide with a chance of 3 in 1 M."""
+    return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def _looks_like_host(text: str, scheme: str) -> bool:

@@ -1,0 +1,76 @@
+"""`read_corpus`: pages out of whatever a corpus comes as, with a count of what was left out and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from agentworld_envs.domains.search.engine.folder import read_folder
+from agentworld_envs.domains.search.engine.jsonl import read_jsonl
+from agentworld_envs.domains.search.engine.records import Skip
+from agentworld_envs.domains.search.engine.urls import address_hash
+from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.interface import ConfigError
+
+_JSON: Final = (".jsonl", ".json", ".ndjson")
+DUPLICATE: Final = "duplicate address"
+
+
+class Corpus:
+    """Pages in their order, read anew by every iteration and never held in memory.
+
+    A broken record is never an error: it is left out, and counted in `skipped` under its reason: `not JSON`,
+    `no text`, `empty`, `too long`, `bad address`, `duplicate address`, `unreadable`, `other kind of file`.
+    """
+
+    def __init__(self, path: Path, read: Callable[[Path], Iterator[Page | Skip]]) -> None:
+        self.path = path
+        self._read = read
+        self.pages = 0
+        """Pages of the last iteration, so far."""
+        self.skipped: Counter[str] = Counter()
+        """Records that it left out, per reason."""
+
+    def __iter__(self) -> Iterator[Page]:
+        self.pages = 0
+        skipped: Counter[str] = Counter()
+        self.skipped = skipped
+        seen: set[int] = set()
+        for found in self._read(self.path):
+            if isinstance(found, Skip):
+                skipped[found.reason] += 1
+            elif (key := address_hash(found.url)) in seen:
+                skipped[DUPLICATE] += 1
+            else:
+                seen.add(key)
+                self.pages += 1
+                yield found
+
+
+def read_corpus(path: Path | str) -> Corpus:
+    """A corpus in one of the public layouts.
+
+    * A file of lines `{"id", "text", "metadata": {"title", "url"}}` (LiteResearcher) or `{"id", "contents"}` with the
+      title in quotes on the first line (the Wikipedia dumps of Search-R1): `.jsonl`, `.json`, `.ndjson`, each also
+      with `.gz`. `date` (ISO 8601) and `withheld` (a list of texts) may stand beside the title.
+    * A folder of Markdown, HTML and text files, read with its sub-folders in the order of their names.
+
+    A page without an address gets one of its own: `https://corpus.local/` and its id, or its path in the folder.
+
+    Raises:
+        ConfigError: no such file or folder, or a kind of file that is not read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return Corpus(path, read_folder)
+    if not path.is_file():
+        raise ConfigError(f"The corpus {path} does not exist.")
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(_JSON):
+        return Corpus(path, read_jsonl)
+    raise ConfigError(
+        f"{path} is no corpus: expected a file that ends in {', '.join(_JSON)} (also with .gz), or a folder of "
+        "Markdown and HTML files."
+    )

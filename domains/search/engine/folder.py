@@ -1,0 +1,85 @@
+"""Corpora that are a folder of Markdown, HTML and text files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from agentworld_envs.domains.search.engine.markup import to_markdown
+from agentworld_envs.domains.search.engine.records import (
+    MAX_BYTES,
+    OTHER_KIND,
+    TOO_LONG,
+    UNREADABLE,
+    Skip,
+    local_url,
+    make_page,
+)
+from agentworld_envs.domains.search.pages import Page
+
+_MARKDOWN: Final = (".md", ".markdown", ".txt")
+_HTML: Final = (".html", ".htm", ".xhtml")
+_FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD: Final = re.compile(r"([A-Za-z_]+):[ \t]*(.*)")
+_TITLE: Final = re.compile(r"\A\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)")
+_CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}charset=["']?([A-Za-z0-9_-]{1,40})""", re.IGNORECASE)
+
+
+def read_folder(root: Path) -> Iterator[Page | Skip]:
+    """The pages of a folder and its sub-folders, by name. Hidden files and links are passed over."""
+    for parent, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(parent, name)
+            if not name.startswith(".") and not path.is_symlink():
+                yield read_file(path, path.relative_to(root).as_posix())
+
+
+def read_file(path: Path, name: str) -> Page | Skip:
+    """The page of one file. `name` is its path in the corpus, with slashes."""
+    kind = path.suffix.lower()
+    if kind not in _MARKDOWN + _HTML:
+        return Skip(OTHER_KIND)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return Skip(TOO_LONG)
+        data = path.read_bytes()
+    except OSError:
+        return Skip(UNREADABLE)
+    name = name.encode("utf-8", "replace").decode()  # names need not be text
+    if kind in _HTML:
+        html = to_markdown(_decoded(data), local_url(name))
+        return make_page(name, html.url, html.title or path.stem, html.text, html.date)
+    return _markdown(_decoded(data).replace("\r\n", "\n"), name, path.stem)
+
+
+def _markdown(text: str, name: str, stem: str) -> Page | Skip:
+    """Title, address and date are in the front matter; else the first heading is the title."""
+    about: dict[str, str] = {}
+    front = _FRONT.match(text)
+    if front is not None:
+        for line in front[1].split("\n"):
+            field = _FIELD.fullmatch(line.strip())
+            if field is not None:
+                about[field[1].lower()] = field[2].strip().strip("\"'")
+        text = text[front.end() :]
+    heading = _TITLE.match(text)
+    if heading is not None and about.get("title", heading[1]) == heading[1]:
+        about["title"] = heading[1]
+        text = text[heading.end() :]
+    return make_page(name, about.get("url"), about.get("title") or stem, text, about.get("date"))
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8, or what the file says that it is; what fits neither is replaced."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        named = _CHARSET.search(data[:4096])
+        try:
+            return data.decode(named[1].decode() if named else "utf-8", "replace")
+        except LookupError:
+            return data.decode("utf-8", "replace")
