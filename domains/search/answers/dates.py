@@ -70,7 +70,7 @@ def parse_date(text: str) -> tuple[Day, ...]:
     """
     if len(text) > LONGEST:
         return ()
-    plain = " ".join(fold(text).replace("\u2010", "-").replace("\u2011", "-").split()).rstrip(".!").strip()
+    plain = " ".join(fold(text).replace("\u2010", "-").replace("\u2011", "-").split()).strip(".!()[] ")
     plain = _ERA.sub("", _LEAD.sub("", plain)).strip()
     for form in _FORMS:
         if match := form.fullmatch(plain):

@@ -45,6 +45,15 @@ _NUMERAL = re.compile(
 _GROUPED = re.compile(r"\d{1,3}([,.' _])\d{3}(?:\1\d{3})*")
 _INDIAN = re.compile(r"\d{1,2}(?:,\d{2})*,\d{3}")
 _MONEY = re.compile(r"\A(?P<sign>[+-]?)\s?(?P<unit>[$€£¥₹₩]|(?:us|usd|eur|gbp|jpy|chf|cad|aud|inr)\b\s?[$€£¥₹]?)\s?")
+_BEHIND = re.compile(r"(?:[%°$€£¥₹₩]|[^\W\d_])(?:[^\W\d_]|[\s.'/%$°-]|[a-z]\^?[23]\b)*")
+"""A unit, in symbols or words; areas and volumes end in 2 and 3."""
+_TWICE = re.compile(r"(.*\S)\s*\(([^()]*)\)")
+_RAISED = re.compile(r"(?<=\d)[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+")
+_FRACTION = re.compile(r"(\d)\s*([\u00bc-\u00be\u2150-\u215e])")
+_POWER = re.compile(r"(?<![\d.x\u00d7*])(?<![x\u00d7*] )10\^([+-]?\d{1,3})(?!\d)")
+_MIXED = re.compile(r"(?P<sign>[+-]?)(?P<whole>\d{1,9})[ -](?P<over>\d{1,3})/(?P<under>[1-9]\d{0,2})(?!\d)")
+_SIGNS = {0x2212: "-", 0x207B: "-", 0x2044: "/"}
+"""Signs that look like, and mean, ASCII ones."""
 
 
 class Quantity(NamedTuple):
@@ -59,28 +68,36 @@ def parse_number(text: str) -> Quantity | None:
     """The number that a whole text is: digits, or words up to the trillions, with a scale and a unit, or `None`.
 
     `1,234` is read in the English way, as is `1.234`; a comma is a decimal point where it cannot separate thousands.
-    NaN, infinity, ranges and several numbers are not a number.
+    Something in brackets behind it has to be the same number (`12 km (7.5 mi)`). NaN, infinity, ranges and several
+    numbers are not a number.
     """
     if len(text) > LONGEST:
         return None
-    raw = " ".join(text.replace("\u2212", "-").replace("\u2044", "/").split())
-    plain = " ".join(fold(raw).replace("\u2212", "-").replace("\u2044", "/").split()).rstrip(".!")
-    plain = _ABOUT.sub("", plain)
+    raw = " ".join(text.translate(_SIGNS).split()).rstrip(".!")
+    if twice := _TWICE.fullmatch(raw):
+        first, second = parse_number(twice[1]), parse_number(twice[2])
+        return first if first and second and _agree(first, second) else None
+    raw = _FRACTION.sub(r"\1 \2", _RAISED.sub(lambda match: "^" + match[0], raw))
+    plain = " ".join(fold(raw).translate(_SIGNS).split())
+    plain = _POWER.sub(r"1e\1", _ABOUT.sub("", plain))
     unit, sign = "", 1.0
     if money := _MONEY.match(plain):
         unit, sign = unit_name(money["unit"]), -1.0 if money["sign"] == "-" else 1.0
         plain = plain[money.end() :]
+    if mixed := _MIXED.match(plain):
+        value = float(mixed["whole"]) + int(mixed["over"]) / int(mixed["under"])
+        return _finish(-sign * value if mixed["sign"] == "-" else sign * value, plain[mixed.end() :], unit)
     match = _NUMERAL.match(plain)
     if match is None:
         spoken = _words(plain)
         return None if spoken is None else _finish(sign * spoken[0], spoken[1], unit)
-    value, rest = _digits(match), plain[match.end() :]
-    if value is None:
+    parsed, rest = _digits(match), plain[match.end() :]
+    if parsed is None:
         return None
     letter = re.search(r"\d([kKMBT])(?![A-Za-z])", raw)
     if letter and rest[:1] == letter[1].lower() and not rest[1:2].isalnum():
-        value, rest = value * _LETTERS[letter[1]], rest[1:]
-    return _finish(sign * value, rest, unit)
+        parsed, rest = parsed * _LETTERS[letter[1]], rest[1:]
+    return _finish(sign * parsed, rest, unit)
 
 
 def same_number(given: Quantity, value: float, tolerance: float, unit: str | None) -> bool:
@@ -106,6 +123,12 @@ def close(given: float, right: float, tolerance: float) -> bool:
     )
 
 
+def _agree(first: Quantity, second: Quantity) -> bool:
+    """Whether two ways to say a number are about the same: rounded, or in another unit."""
+    value = convert(second.value, second.unit, first.unit) if first.unit and second.unit else second.value
+    return value is not None and close(value, first.value, 0.05)
+
+
 def _finish(value: float, rest: str, unit: str) -> Quantity | None:
     """Scale words and the unit behind a number; `None` when something else is there."""
     words = rest.split()
@@ -115,12 +138,12 @@ def _finish(value: float, rest: str, unit: str) -> Quantity | None:
         words = words[1:]
     behind = " ".join(words)
     if behind:
+        if not _BEHIND.fullmatch(behind):
+            return None
         if unit and unit_name(behind) != unit:
             return None
         spoken = set(re.split(r"[\s-]+", behind))
         if len(words) > 4 or spoken & (_NO_UNIT | _UNDER_100.keys() | _SCALES.keys()):
-            return None
-        if re.search(r"[\d,;?:|]", re.sub(r"[a-z][23]\b|\^[23]\b|²|³", "", behind)):
             return None
         unit = unit or unit_name(behind)
     return Quantity(value, unit) if math.isfinite(value) else None

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from agentworld_envs.domains.search.answers.dates import Day, parse_date
+from agentworld_envs.domains.search.answers.normal import normalise
 from agentworld_envs.interface import TaskError
 
 DEFAULT_TOLERANCE = 0.005
@@ -22,8 +23,14 @@ class TextSpec(_Spec):
     """One text, or another name of the same thing."""
 
     kind: Literal["text"] = "text"
-    value: str = Field(min_length=1)
+    value: str
     aliases: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_something(self) -> TextSpec:
+        if not normalise(self.value):
+            raise ValueError(f"nothing can be compared with the text {self.value!a}")
+        return self
 
 
 class NumberSpec(_Spec):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agentworld_envs.domains.search.answers import read_spec
 from agentworld_envs.domains.search.datasets.multihop import (
     is_hotpot,
     is_musique,
@@ -20,7 +21,7 @@ from agentworld_envs.domains.search.datasets.plain import is_plain, read_plain
 from agentworld_envs.domains.search.datasets.row import BadRow, QuestionRow, sound
 from agentworld_envs.domains.search.datasets.rows_text import rows_of
 from agentworld_envs.domains.search.datasets.wide import is_wide, read_wide
-from agentworld_envs.interface import ConfigError
+from agentworld_envs.interface import ConfigError, TaskError
 
 logger = logging.getLogger(__name__)
 
@@ -83,9 +84,10 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
                 own = sound(question.id) or f"row-{line:06d}" + (f"-{part}" if len(made) > 1 else "")
                 if own in known:
                     raise BadRow(f"its id {own!r} is that of line {known[own]}")
+                read_spec(question.answer)
                 known[own] = line
                 rows.append(replace(question, id=own, line=line))
-        except BadRow as error:
+        except (BadRow, TaskError) as error:
             problems.append(Problem(line, str(error)))
         except (TypeError, ValueError, KeyError, RecursionError) as error:
             problems.append(Problem(line, f"{type(error).__name__}: {error}"))

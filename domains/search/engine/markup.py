@@ -22,6 +22,8 @@ _VOID: Final = frozenset(
 _MARKS: Final = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "tt": "`", "kbd": "`"}
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _DATES: Final = frozenset(("date", "article:published_time", "article:modified_time", "dc.date", "last-modified"))
+_NESTED: Final = 16
+"""Marks within marks; deeper ones are left out."""
 _SCRIPT: Final = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _DECLARATION: Final = re.compile(r"<[!?][^>]*(?:>|\Z)")
@@ -94,9 +96,9 @@ class _Converter(HTMLParser):
             return
         if tag in _BLOCKS:
             self._open_block(tag)
-        elif tag == "a":
+        elif tag == "a" and len(self._links) < _NESTED:
             self._links.append((next((value or "" for name, value in attrs if name == "href"), ""), len(self._line)))
-        elif tag in _MARKS and not self._pre:
+        elif tag in _MARKS and not self._pre and len(self._marks) < _NESTED:
             self._marks.append((tag, len(self._line)))
 
     def handle_endtag(self, tag: str) -> None:
