@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from agentworld_envs.domains.search.engine.words import STOP_WORDS, query_words, terms
+from agentworld_envs.domains.search.engine.words import query_words, telling, terms
 
 PART: Final = 6000
 EVIDENCE: Final = 1200
@@ -70,8 +70,7 @@ def evidence(text: str, goal: str, limit: int = EVIDENCE) -> Evidence:
         goal: what is looked for, in words.
         limit: most characters of all passages together; the best one is always given, cut to the limit if need be.
     """
-    wanted = {term for term, word in query_words(goal).items() if word not in STOP_WORDS}
-    wanted = wanted or set(query_words(goal))
+    wanted = set(telling(query_words(goal)))
     passages = _passages(text[:_SCANNED])
     shared = [wanted.intersection(terms(passage.text)) for passage in passages]
     counts: dict[str, int] = {}

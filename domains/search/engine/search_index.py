@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from agentworld_envs.domains.search.engine.snippets import Snippets
-from agentworld_envs.domains.search.engine.words import query_words
+from agentworld_envs.domains.search.engine.words import query_words, telling
 from agentworld_envs.domains.search.pages import Hit, Page, PageIndex
 
 MAX_LIMIT = 1000
@@ -51,7 +51,7 @@ class SearchIndex(PageIndex):
         limit = min(limit, MAX_LIMIT)
         if limit <= 0 or not (words or query.strip()):
             return []
-        found = self._unmasked(query, list(words), limit, masked)
+        found = self._unmasked(query, telling(words), limit, masked)
         make = Snippets(query, words, withheld).of
         return [Hit(url, title, make(text, hidden), date, score) for (url, title, text, date, hidden), score in found]
 

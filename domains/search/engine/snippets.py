@@ -16,7 +16,7 @@ ELISION: Final = "[...]"
 _SCANNED: Final = 200_000
 """Characters of a page that are looked at."""
 _NEEDLES: Final = 8
-_PLACES: Final = 4
+_PLACES: Final = 3
 """Occurrences of one word that are looked at."""
 _LEAD: Final = 60
 """Characters shown before the first word that matched."""
@@ -62,30 +62,44 @@ class Snippets:
         lower = text.lower()
         if len(lower) != len(text):  # a few letters are two in lower case: "İ"
             lower = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
-        find, places = lower.find, []
-        for needle, weight in self._needles:
+        find = lower.find
+        places: list[tuple[int, str, int]] = []
+        for needle, weight, inside in self._needles:
             at, found = find(needle, 0, _SCANNED), 0
-            while at >= 0 and found < _PLACES:
-                if at == 0 or not lower[at - 1].isalnum() or not needle.isascii():
+            while at >= 0:
+                if inside or at == 0 or not lower[at - 1].isalnum():
                     places.append((at, needle, weight))
                     found += 1
+                    if found == _PLACES:
+                        break
                 at = find(needle, at + len(needle), _SCANNED)
         if not places:
             return 0
         places.sort()
-        best, best_weight = places[0][0], 0
         reach = self._length - _LEAD
-        for i, (at, _, _) in enumerate(places):
-            weight, seen = 0, set()
-            for other, needle, value in places[i:]:
-                if other - at > reach:
-                    break
-                if needle not in seen:
-                    seen.add(needle)
-                    weight += value
-            if weight > best_weight:
-                best, best_weight = at, weight
-        return max(0, best - _LEAD)
+        best = places[0][0]
+        if places[-1][0] - best > reach:
+            best = _densest(places, reach)
+        return best - _LEAD if best > _LEAD else 0
+
+
+def _densest(places: list[tuple[int, str, int]], reach: int) -> int:
+    """The first of the places from where the heaviest set of distinct words is within reach."""
+    best, best_weight = 0, -1
+    last = places[-1][0]
+    for i, (at, _, _) in enumerate(places):
+        weight, seen = 0, set()
+        for other, needle, value in places[i:]:
+            if other - at > reach:
+                break
+            if needle not in seen:
+                seen.add(needle)
+                weight += value
+        if weight > best_weight:
+            best, best_weight = at, weight
+        if last - at <= reach:  # all that follow see less
+            break
+    return best
 
 
 def snippet(text: str, query: str, withheld: Sequence[str] = (), length: int = LENGTH) -> str:
@@ -108,8 +122,9 @@ def elided(text: str, withheld: Sequence[str], query: str = "") -> str:
     return text
 
 
-def _needles(words: Mapping[str, str]) -> list[tuple[str, int]]:
-    """What is looked for in a page: the beginning that a word and its stem share, the longest first."""
+def _needles(words: Mapping[str, str]) -> list[tuple[str, int, bool]]:
+    """What is looked for in a page: the beginning that a word and its stem share, the longest first, with its weight
+    and whether it may stand within a word (in scripts that put no space between them)."""
     found: dict[str, int] = {}
     for term, word in words.items():
         if word in STOP_WORDS or (len(word) < 2 and word.isascii() and not word.isdigit()):
@@ -121,7 +136,8 @@ def _needles(words: Mapping[str, str]) -> list[tuple[str, int]]:
             shared += 1
         needle = word[:shared] if shared >= 3 else word
         found[needle] = min(len(needle), 9) + 1
-    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_NEEDLES]
+    heaviest = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_NEEDLES]
+    return [(needle, weight, not needle.isascii()) for needle, weight in heaviest]
 
 
 def _cut(text: str, start: int, length: int, withheld: Sequence[str]) -> str:
@@ -133,10 +149,9 @@ def _cut(text: str, start: int, length: int, withheld: Sequence[str]) -> str:
     if end < len(text):
         space = text.rfind(" ", end - 30, end)
         end = space if space > start else end
-    if not withheld:
-        shown = " ".join(text[start:end].split())
-    else:
-        shown = " ".join(_without(text, start, end, withheld).split())
+    shown = _without(text, start, end, withheld) if withheld else text[start:end]
+    if not shown.isprintable() or "  " in shown:  # what is printable is one line; splitting costs five times as much
+        shown = " ".join(shown.split())
     return f"{'... ' if start else ''}{shown}{' ...' if end < len(text) else ''}"
 
 

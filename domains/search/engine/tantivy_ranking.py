@@ -13,10 +13,11 @@ HEAP: Final = 1_500_000_000
 """Bytes that indexing may take before it starts a new segment. Memory is taken as it is needed: 1 M pages of 130 words
 need about a third of it."""
 _CACHED: Final = 200_000
-_SPARE: Final = 6
+_SPARE: Final = 2
 """Pages fetched beyond the limit, among which ties are looked for."""
 _MOST: Final = 4096
 """Pages fetched to settle a tie."""
+_DIGITS: Final = 4
 _OPTION: Final = "freq"
 
 
@@ -107,23 +108,26 @@ class TantivyRanking:
         wanted = self._boolean_query([(should, query(schema, "terms", term, _OPTION)) for term in used])
         fetched = limit + _SPARE
         while True:
-            ranked = self._ranked(wanted, fetched)
-            full = len(ranked) == fetched
-            # Equals that were not fetched might come before those that were.
-            if not full or fetched >= _MOST or ranked[-1][1] != ranked[limit - 1][1]:
+            hits = self._searcher.search(wanted, fetched, count=False).hits
+            ranked = self._ranked(hits)
+            if len(hits) < fetched or fetched >= _MOST or self._settled(hits, ranked, limit):
                 return ranked[:limit]
             fetched *= 4
 
-    def _ranked(self, query: Any, limit: int) -> list[tuple[int, float]]:
-        hits = self._searcher.search(query, limit, count=False).hits
+    def _ranked(self, hits: list[tuple[float, Any]]) -> list[tuple[int, float]]:
         if self._single:
             rows = [address.doc for _, address in hits]
         else:
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         # Sums of 32-bit scores differ in the last digits with the order of summation.
-        found = [(-float(f"{score:.5g}"), row) for (score, _), row in zip(hits, rows, strict=True)]
+        found = [(-round(score, _DIGITS), row) for (score, _), row in zip(hits, rows, strict=True)]
         found.sort()
         return [(row, -score) for score, row in found]
+
+    def _settled(self, hits: list[tuple[float, Any]], ranked: list[tuple[int, float]], limit: int) -> bool:
+        """Whether no page that was not fetched can be equal to one within the limit and come before it. Within one
+        segment, Tantivy itself gives the first pages of equals."""
+        return ranked[-1][1] != ranked[limit - 1][1] or (self._single and hits[-1][0] == hits[limit - 1][0])
 
     def _frequency(self, term: str) -> int:
         count = self._frequencies.get(term)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import Final
 
 from agentworld_envs.domains.search.engine.stem import stem
@@ -22,7 +23,7 @@ _STOP: Final = (
     "with would you your"
 )
 STOP_WORDS: Final = frozenset(_STOP.split())
-"""Words that tell little of a question. Indexed and ranked like all others; snippets and evidence do without them."""
+"""Words that tell little of a question. Indexed like all others; queries that have others do without them."""
 
 _ASCII: Final = str.maketrans({chr(i): " " for i in range(128) if not chr(i).isalnum()})
 # Signs that change a letter and not the word: accents, the points of Hebrew and Arabic, the Arabic stretch.
@@ -71,6 +72,11 @@ def query_words(query: str) -> dict[str, str]:
         if len(found) >= MAX_QUERY_TERMS:
             break
     return dict(list(found.items())[:MAX_QUERY_TERMS]) if len(found) > MAX_QUERY_TERMS else found
+
+
+def telling(words: Mapping[str, str]) -> list[str]:
+    """The terms of a query that are no stop words; all of them when there are only such."""
+    return [term for term, word in words.items() if word not in STOP_WORDS] or list(words)
 
 
 def folded(text: str) -> str:
