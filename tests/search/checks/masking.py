@@ -51,17 +51,22 @@ def variants(url: str) -> list[str]:
 def look(count: int, *, size: str = "small") -> Leaks:
     """Try to get at the masked pages of the first tasks of every level."""
     leaks = Leaks()
-    with closing(AgentWorldEnv(DOMAIN, max_steps=10_000)) as env:
-        for level in (1, 2, 3):
-            for task in tasks(level, -(-count // 3), masked=True, size=size):
-                env.reset(seed=0, options={"task": task})
-                index = DOMAIN.world(task).place.index
-                for url in task.initial_state["mask"]:
-                    page = index.page(url)
-                    assert page is not None, f"{url} is masked, and there is no such page"
-                    _search(env, task, page, leaks)
-                    _visit(env, page, leaks)
+    for level in (1, 2, 3):
+        for task in tasks(level, -(-count // 3), masked=True, size=size):
+            index = DOMAIN.world(task).place.index
+            for url in task.initial_state["mask"]:
+                page = index.page(url)
+                assert page is not None, f"{url} is masked, and there is no such page"
+                attack(task, page, leaks)
     return leaks
+
+
+def attack(task: Task, page: Page, leaks: Leaks) -> None:
+    """Try to get at one page by searching for it and by opening it."""
+    with closing(AgentWorldEnv(DOMAIN, max_steps=10_000)) as env:
+        env.reset(seed=0, options={"task": task})
+        _search(env, task, page, leaks)
+        _visit(env, page, leaks)
 
 
 def _search(env: AgentWorldEnv, task: Task, page: Page, leaks: Leaks) -> None:
