@@ -31,6 +31,7 @@ _LONGEST_QUERY: Final = 300
 _AGE: Final = words_of("born founded opened published")
 """What one looks for who is asked which of two is older."""
 _SYNONYMS: Final = 4
+_NAMED: Final = ("person", "place", "name", "text")
 _PROMISING: Final = 2.0
 
 
@@ -100,11 +101,13 @@ class Investigation:
         if year and (items := notes.items(about, unit, known, year)):
             return items[-1]
         answers = [text for text, _ in notes.tally(about, unit, question.kind, known)]
-        if not answers and name != question.start and question.kind in ("person", "place", "name", "text"):
+        if question.kind in _NAMED and notes.snippets_only:
+            titles = notes.titles(known)
+            answers = [text for text in answers if text in titles or " " in text] or titles
+        if not answers and name != question.start and question.kind in _NAMED:
             return name
-        return self._chance.first(
-            answers or [t for t, _ in notes.tally(about, unit, question.kind, known, guess=True)] or [""]
-        )
+        answers = answers or [text for text, _ in notes.tally(about, unit, question.kind, known, guess=True)]
+        return self._chance.first(answers) if answers else ""
 
     def _year(self, word: str, name: str, share: int) -> Steps[int]:
         """The year in which something happened to a name, 0 when it is not found."""

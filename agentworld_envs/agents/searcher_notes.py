@@ -33,7 +33,7 @@ class Notes:
         snippets_only: whether titles and snippets have to do, for one who opens no page.
         """
         self._names = names
-        self._snippets_only = snippets_only
+        self.snippets_only = snippets_only
         self.pages: dict[str, list[Statement]] = {}
         self._snippets: dict[str, list[Statement]] = {}
         self._aliases: dict[str, str] = {}
@@ -53,7 +53,7 @@ class Notes:
     def about(self, name: str) -> About:
         """What was read of a name or of what it is another name of; of everything, when the name is empty."""
         known = [name, *([self._aliases[name.casefold()]] if name.casefold() in self._aliases else [])]
-        read = self._snippets if self._snippets_only else self.pages
+        read = self._snippets if self.snippets_only else self.pages
         found = [(s, url, max(s.about(one) for one in known)) for url, page in read.items() for s in page]
         return [(s, url, share if name else 1.0) for s, url, share in found if share or not name]
 
@@ -70,6 +70,11 @@ class Notes:
             if proper and any(says(line, value) for line in lines) and any(says(line, name) for line in lines):
                 return title
         return ""
+
+    def titles(self, known: Collection[str]) -> list[str]:
+        """Names that pages are called by which searches have found, those that were not asked for; in order."""
+        found = [plain_title(snippet.title) for [snippet] in self._snippets.values()]
+        return [title for title in dict.fromkeys(found) if title not in known and names_in(title) == (title,)]
 
     @staticmethod
     def said(about: About, unit: Unit) -> bool:
