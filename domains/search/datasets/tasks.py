@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
-from urllib.parse import parse_qsl
+from urllib.parse import unquote
 
 from agentworld_envs.domains.search import engine
 from agentworld_envs.domains.search.answers import render
@@ -55,7 +56,7 @@ class DatasetTasks(TaskSource):
             raise unknown_name("mask", mask, get_args(Mask))
         if limit is not None and limit < 1:
             raise ConfigError(f"Expected limit to be at least 1, got {limit}.")
-        self.path, self.mask, self.index_folder = path, mask, index
+        self.path, self.mask, self.index_folder, self._limit = path, mask, index, limit
         self.questions = read_questions(path)
         """The file's questions, with the rows that were left out."""
         self._rows: Sequence[QuestionRow] = self.questions.rows[:limit]
@@ -73,6 +74,8 @@ class DatasetTasks(TaskSource):
         else:
             self._index = engine.open_index(Path(index))
             self.digest = self._index.digest
+            if mask != "source":
+                self._index.close()
         options = {"index": index, "mask": None if mask == "rows" else mask, "limit": limit}
         given = "&".join(f"{key}={value}" for key, value in options.items() if value is not None)
         self.name = name or (f"{path}?{given}" if given else path)
@@ -88,7 +91,9 @@ class DatasetTasks(TaskSource):
         if mark and Path(name).is_file():
             path, query = name, ""
         options: dict[str, str] = {}
-        for key, value in parse_qsl(query, keep_blank_values=True):
+        for part in filter(None, query.split("&")):
+            key, _, value = part.partition("=")
+            value = unquote(value)  # and no more than that: a plus sign is one in the name of a folder
             if key not in OPTIONS:
                 raise unknown_name("option of a question file", key, OPTIONS)
             if key in options:
@@ -101,7 +106,17 @@ class DatasetTasks(TaskSource):
         index = options.get("index")
         if index is not None and not index:
             raise ConfigError(f"Expected the folder of an index after index= in {name!r}.")
-        return cls(path, index=index, mask=mask, limit=None if limit is None else int(limit), name=name)
+        return cls(
+            os.path.expanduser(path),
+            index=None if index is None else os.path.expanduser(index),
+            mask=mask,
+            limit=None if limit is None else int(limit),
+            name=name,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process reads the file and opens the index itself."""
+        return _again, (self.path, self.index_folder, self.mask, self._limit, self.name)
 
     @property
     def size(self) -> int:
@@ -152,6 +167,10 @@ class DatasetTasks(TaskSource):
         if url not in hits and self._index.page(url) is not None:
             hits.append(url)
         return hits
+
+
+def _again(path: str, index: str | None, mask: Mask, limit: int | None, name: str) -> DatasetTasks:
+    return DatasetTasks(path, index=index, mask=mask, limit=limit, name=name)
 
 
 def _instruction(row: QuestionRow) -> str:

@@ -37,14 +37,16 @@ PROFESSIONS = (
 FIELDS = (
     "tidal studies", "soil science", "bell founding", "paper conservation", "river navigation", "seed breeding",
     "lens grinding", "rural medicine", "bridge safety", "folk music", "mine rescue", "cloud physics", "salt refining",
-    "wool grading", "map printing", "forest law", "canal building", "peat research", "timber seasoning", "dialect study",
-    "snow survey", "pottery glazes", "rope testing", "grain storage", "spring water", "lichen study", "cave survey",
+    "wool grading", "map printing", "forest law", "canal building", "peat research", "timber seasoning",
+    "dialect study", "snow survey", "pottery glazes", "rope testing", "grain storage", "spring water", "lichen study", "cave survey",
     "coin minting", "theatre design", "insect control", "bookbinding", "kite meteorology", "reef charting",
-    "orchard grafting", "fever nursing", "wind power", "clock repair", "glass staining", "horse breeding", "dune planting",
+    "orchard grafting", "fever nursing", "wind power", "clock repair", "glass staining", "horse breeding",
+    "dune planting",
 )  # fmt: skip
 EMBLEMS = (
     "a heron", "a black otter", "three sheaves", "a silver pike", "a walnut tree", "a red lantern", "two oars",
-    "a grey badger", "a blue thistle", "a stag beetle", "an open gate", "a white hare", "a copper bell", "a coiled rope",
+    "a grey badger", "a blue thistle", "a stag beetle", "an open gate", "a white hare", "a copper bell",
+    "a coiled rope",
     "a green lizard", "an oak leaf", "a golden bream", "a crossed key", "a kingfisher", "a millstone", "a pine cone",
     "a red squirrel", "a broken wheel", "a barn owl", "a honeycomb", "a running fox", "a tall ship", "a sundial",
     "a lynx", "a juniper branch", "a stone arch", "a pair of gloves", "a curlew", "a snow goose", "a water lily",
@@ -100,13 +102,13 @@ FILLERS = (
 
 _TITLES = {
     "organisation": ("{root} {Noun}",),
-    "work": ("The {root} {Noun}", "{Noun} of {root}", "{root} {Noun}", "A {Noun} for {root}"),
+    "work": ("The {root} {Noun}", "{Noun} of {root}", "{root} {Noun}", "{Noun} for {root}"),
     "event": ("{root} {Noun}", "Great {root} {Noun}", "Northern {root} {Noun}"),
     "product": ("{root} {Noun}", "{root} Travel {Noun}", "{root} Master {Noun}"),
 }
 GENERIC = frozenset(
     word
-    for text in (*(noun for nouns in NOUNS.values() for noun in nouns), "the of a for great northern travel master")
+    for text in (*(noun for nouns in NOUNS.values() for noun in nouns), "the of for great northern travel master")
     for word in text.split()
 )
 """Words of names that are not invented, in lower case."""

@@ -19,12 +19,19 @@ GROUP_LISTS = {"festival": "programme", "fair": "exhibits", "expedition": "route
 """What events of each sort list."""
 
 SIZES: dict[str, dict[str, int]] = {
-    "tiny": {"region": 2, "town": 6, "person": 12, "organisation": 3, "work": 6, "event": 3, "product": 6},
-    "small": {"region": 4, "town": 14, "person": 46, "organisation": 12, "work": 28, "event": 12, "product": 18},
+    "tiny": {"region": 2, "town": 6, "person": 10, "organisation": 3, "work": 6, "event": 3, "product": 6},
+    "small": {"region": 4, "town": 14, "person": 40, "organisation": 12, "work": 24, "event": 12, "product": 16},
 }
 SIZES["medium"] = {kind: 10 * count for kind, count in SIZES["small"].items()}
 SIZES["large"] = {kind: 100 * count for kind, count in SIZES["small"].items()}
 _NEAR = 0.12
+"""Share of names that differ by one letter from another name."""
+_ALIASED = 0.06
+_AGED, _WRONG = 0.4, 0.04
+"""Shares of changing and of fixed values that older pages give differently."""
+_GROUP = (5, 12)
+"""Fewest and most people of a group; of other things there are at most `_FEW`."""
+_FEW = 8
 
 
 @dataclass(eq=False, slots=True)
@@ -68,14 +75,13 @@ class Population:
     def _named(self, kind: str, count: int, names: Names) -> list[Entity]:
         draw, found = self._draw, list[Entity]()
         for number in range(1, count + 1):
-            near = names.near(draw.pick(found).name) if found and draw.chance(_NEAR) else None
-            if near is not None:
-                last = near.split()[-1].lower()
-                noun = next((entity.noun for entity in found if entity.noun == last), found[-1].noun)
-                entity = Entity(kind, number, near, noun)
+            like = draw.pick(found) if found and draw.chance(_NEAR) else None
+            near = names.near(like.name) if like is not None else None
+            if like is not None and near is not None:
+                entity = Entity(kind, number, near, like.noun)
             else:
                 entity = Entity(kind, number, *names.give(kind))
-            if draw.chance(0.06):
+            if draw.chance(_ALIASED):
                 entity.alias = names.alias(kind)
             found.append(entity)
         return found
@@ -85,7 +91,7 @@ class Population:
             if relation.type == "list" and entity.kind == "event" and GROUP_LISTS[entity.noun] != relation.name:
                 continue
             entity.values[relation.name] = self._value(entity, relation)
-            if relation.single and self._draw.chance(0.75 if relation.volatile else 0.06):
+            if relation.single and self._draw.chance(_AGED if relation.volatile else _WRONG):
                 self._age(entity, relation)
 
     def _age(self, entity: Entity, relation: Relation) -> None:
@@ -115,8 +121,8 @@ class Population:
         if relation.type == "entity":
             return self._others(entity, relation.target, 1, mention)[0]
         if relation.type == "list":
-            most = 14 if relation.target == "person" else 9
-            return self._others(entity, relation.target, draw.between(5, most), mention)
+            most = _GROUP[1] if relation.target == "person" else _FEW
+            return self._others(entity, relation.target, draw.between(_GROUP[0], most), mention)
         return self._terms(entity, relation)
 
     def _terms(self, entity: Entity, relation: Relation) -> list[tuple[Entity, int, int | None]]:

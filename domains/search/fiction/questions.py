@@ -17,8 +17,8 @@ class Question:
 
     text: str
     kind: str
-    """`attribute`, `relation`, `chain`, `described`, `alias`, `comparison`, `count`, `sum`, `extreme`, `temporal`, `list` or
-    `table`."""
+    """`attribute`, `relation`, `chain`, `described`, `alias`, `comparison`, `count`, `sum`, `extreme`, `temporal`,
+    `list` or `table`."""
     hops: int
     """Facts that have to be found one after the other."""
     level: int

@@ -12,7 +12,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-_DATE = re.compile(r"(\d{1,2}) (%s) (\d{4})" % "|".join(MONTHS))
+_DATE = re.compile(rf"(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NUMBER = re.compile(r"\d[\d,]*")
 _TERM = re.compile(r"(.+?) \((?:(\d{4})-(\d{4})|since (\d{4}))\)")

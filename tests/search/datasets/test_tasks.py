@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from search.datasets import samples
 
+from agentworld_envs import AgentWorldEnv
 from agentworld_envs.domains.search.answers import score
 from agentworld_envs.domains.search.datasets.contexts import context_pages, title_url
 from agentworld_envs.domains.search.datasets.tasks import DatasetTasks
-from agentworld_envs.domains.search.engine.urls import canonical
+from agentworld_envs.domains.search.engine import build, canonical
+from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.interface import ConfigError
+from agentworld_envs.task_files import write_task_file
 
 
 def test_paragraphs_are_the_corpus(tmp_path: Path) -> None:
@@ -53,12 +60,98 @@ def test_masks(tmp_path: Path) -> None:
     assert masked[0].initial_state["mask"] == [title_url("Ada Quill"), title_url("Bo Marrow")]
 
 
-def test_addresses_that_a_row_hides_are_canonical(tmp_path: Path) -> None:
-    rows = [{**samples.HOTPOT[0], "answer": "yes"}]
-    path = str(samples.write_lines(tmp_path / "p.jsonl", samples.PLAIN))
+def test_questions_without_paragraphs_need_an_index(tmp_path: Path) -> None:
+    path = samples.write_lines(tmp_path / "p.jsonl", samples.PLAIN)
     with pytest.raises(ConfigError, match=r"without paragraphs.*\?index=FOLDER"):
-        DatasetTasks.parse(path)
-    assert rows
+        DatasetTasks.parse(str(path))
+    with pytest.raises(ConfigError, match="without paragraphs"):
+        context_pages(path)
+    with pytest.raises(ConfigError, match="none"):
+        DatasetTasks.parse(f"{path}?index={tmp_path / 'none'}")
+
+
+PAGES = [
+    Page("1", "https://example.org/tarn", "Tarn", "Tarn was founded on 14 April 1912. Ada Quill was born there."),
+    Page("2", "https://example.org/quill", "Ada Quill", "Ada Quill, born in Tarn, founded Quill."),
+    Page("3", "https://example.org/towns", "Towns on the Ouse", "Tarn (1912) and Barrow lie on the Ouse."),
+    Page("4", "https://mirror.example.org/tarn", "TARN", "A copy: Tarn was founded on 14 April 1912."),
+]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> str:
+    folder = tmp_path / "an index+1"
+    build(PAGES, folder, kind="fts5")
+    return str(folder)
+
+
+def test_questions_over_an_index(tmp_path: Path, index: str) -> None:
+    path = samples.write_json(tmp_path / "h.json", samples.HOTPOT)
+    source = DatasetTasks.parse(f"{path}?index={index}&mask=source")
+    task = source.find("5a8c7595")
+    assert task.initial_state["index"] == index
+    assert sorted(task.initial_state["mask"]) == [
+        "https://example.org/quill",
+        "https://example.org/tarn",
+        "https://mirror.example.org/tarn",
+    ]
+    assert DatasetTasks.parse(f"{path}?index={index}").find("5a8c7595").initial_state["mask"] == []
+    twin = pickle.loads(pickle.dumps(source))
+    assert (twin.name, twin[1]) == (source.name, source[1])
+
+
+def test_addresses_that_a_row_hides_are_hidden(tmp_path: Path, index: str) -> None:
+    rows = [*samples.PLAIN, {"question": "bad", "answer": "x", "mask_url": ["not an address", "file:///etc/passwd"]}]
+    path = samples.write_lines(tmp_path / "p.jsonl", rows)
+    source = DatasetTasks.parse(f"{path}?index={index}")
+    assert source[4].initial_state["mask"] == ["https://example.org/tarn"]
+    assert source[5].initial_state["mask"] == []
+    assert DatasetTasks.parse(f"{path}?index={index}&mask=none")[4].initial_state["mask"] == []
+
+
+def play(tasks: str, task_id: str, actions: Sequence[str]) -> tuple[str, float, dict[str, Any]]:
+    """All that an episode shows behind its first observation, its return and last info."""
+    env = AgentWorldEnv("search", tasks=tasks)
+    try:
+        env.reset(seed=0, options={"task_id": task_id})
+        shown, total = "", 0.0
+        for action in actions:
+            observation, reward, _, _, info = env.step(action)
+            shown, total = shown + str(observation) + "\n", total + float(reward)
+        return shown, total, info
+    finally:
+        env.close()
+
+
+def test_hidden_pages_are_neither_found_nor_opened(tmp_path: Path, index: str) -> None:
+    path = samples.write_json(tmp_path / "h.json", samples.HOTPOT)
+    actions = [
+        "Tarn founded",
+        json.dumps({"name": "visit", "arguments": {"url": ["https://example.org/tarn"], "goal": "founded"}}),
+        json.dumps({"name": "web_extractor", "arguments": {"url": "HTTPS://EXAMPLE.org:443/tarn#x"}}),
+        json.dumps({"name": "answer", "arguments": {"answer": "April 14th, 1912"}}),
+    ]
+    open_, total, info = play(f"{path}?index={index}", "5a8c7595", actions)
+    assert "founded on 14 April 1912" in open_
+    assert (total, info["success"]) == (1.0, True)
+    hidden, _, _ = play(f"{path}?index={index}&mask=source", "5a8c7595", actions)
+    assert "Towns on the Ouse" in hidden
+    assert "14 April 1912" not in hidden
+    assert "Title: Tarn" not in hidden
+
+
+def test_the_files_own_paragraphs_are_played(tmp_path: Path) -> None:
+    path = samples.write_lines(tmp_path / "m.jsonl", samples.MUSIQUE)
+    shown, total, info = play(str(path), "2hop__482757_12019", ["Tarn river", "<answer>79 miles</answer>"])
+    assert "https://en.wikipedia.org/wiki/Tarn" in shown
+    assert (total, info["success"]) == (1.0, True)
+
+
+def test_kept_tasks_of_a_question_file(tmp_path: Path, index: str) -> None:
+    base = f"{samples.write_json(tmp_path / 'h.json', samples.HOTPOT)}?index={index}"
+    write_task_file(tmp_path / "kept", "search", base, [{"id": "5a8b57f2"}], {})
+    _, total, info = play(str(tmp_path / "kept"), "5a8b57f2", ["<answer>Yes, both were.</answer>"])
+    assert (total, info["task_id"]) == (1.0, "5a8b57f2")
 
 
 @pytest.mark.parametrize(
