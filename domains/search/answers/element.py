@@ -19,6 +19,8 @@ LONGEST = 2000
 _YES = frozenset({"yes", "true", "correct", "y"})
 _NO = frozenset({"no", "false", "incorrect", "n"})
 _FIRST_WORD = re.compile(r"\W*(\w+)\W*\Z|\W*(\w+)\s*[,.;:!\u2014-]\s*(.{1,300})\Z", re.DOTALL)
+_LINK = re.compile(r"\[([^\[\]]+)\]\(<?(https?://[^\s()<>]+(?:\([^\s()<>]*\))?)>?\)")
+"""A Markdown link: its text counts, or its address where an address is asked for."""
 _UNSURE = frozenset({"or", "either", "maybe", "perhaps", "unless", "unsure"})
 
 
@@ -28,6 +30,9 @@ class Element:
     def __init__(self, text: str) -> None:
         """Args: text: as the agent wrote it."""
         self.text = unwrap(text) if len(text) <= LONGEST else ""
+        self._address = ""
+        if link := _LINK.fullmatch(self.text):
+            self.text, self._address = link[1].strip(), link[2]
 
     @cached_property
     def plain(self) -> str:
@@ -62,6 +67,8 @@ class Element:
     def keys(self) -> frozenset[Hashable]:
         """What a text is compared by: itself, and the number or the exact date that it is."""
         keys: set[Hashable] = {self.plain} if self.plain else set()
+        if self._address:
+            keys.add(normalise(self._address))
         if self.number is not None:
             keys.add(("number", self.number.value, self.number.unit))
         if len(self.dates) == 1 and self.dates[0].month is not None:
