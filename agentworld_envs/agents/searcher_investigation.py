@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final
 
+from agentworld_envs.agents.searcher_browser import Browser, Steps, call
 from agentworld_envs.agents.searcher_chance import Chance
 from agentworld_envs.agents.searcher_forms import iso_date, number
 from agentworld_envs.agents.searcher_notes import Notes
 from agentworld_envs.agents.searcher_question import Kind, Question
-from agentworld_envs.agents.searcher_reading import Statement, plain_title, says
 from agentworld_envs.agents.searcher_units import Unit
-from agentworld_envs.agents.searcher_words import PERSONS, PLACES, Word, names_in, synonyms, words_of
-from agentworld_envs.backends.world_model.codecs.search import SearchResult, read_results
-
-R = TypeVar("R")
-Steps = Generator[str, str, R]
-"""Yields actions, is sent their observations, and returns something in the end."""
+from agentworld_envs.agents.searcher_words import PERSONS, PLACES, names_in, words_of
 
 NOTHING: Final = "unknown"
 """The answer of one who has found nothing."""
-_MOST_PARTS: Final = 3
-_TAIL: Final = 80
-_MORE: Final = re.compile(r"\(Part \d+ of \d+\. The next one: \"part\": \d+\.\)\s*$")
-_NO_PAGE: Final = re.compile(r"\s*(?:Error|[45]\d\d)\b[^\n]*\Z")
-"""How answers begin that are no page."""
-_LONGEST_QUERY: Final = 300
 _AGE: Final = words_of("born founded opened published")
 """What one looks for who is asked which of two is older."""
-_SYNONYMS: Final = 4
 _NAMED: Final = ("person", "place", "name", "text")
-_PROMISING: Final = 2.0
 
 
 class Investigation:
@@ -46,8 +32,9 @@ class Investigation:
         chance: what is left to it.
         addresses: of main pages that are known; see `Searcher`.
         """
-        self._question, self._left, self._chance, self._addresses = question, visits, chance, addresses
+        self._question, self._chance = question, chance
         self._notes = Notes(question.names, snippets_only=visits == 0)
+        self._browser = Browser(self._notes, question.text, visits, chance, addresses)
 
     def run(self) -> Generator[str, str, None]:
         """Actions up to the answer, which is repeated for as long as nobody takes it."""
@@ -59,9 +46,7 @@ class Investigation:
         else:
             answer = yield from self._follow()
         while True:
-            yield _call("answer", answer=answer or NOTHING)
-
-    # ------------------------------------------------------------------------------------------------ strategies
+            yield call("answer", answer=answer or NOTHING)
 
     def _follow(self) -> Steps[str]:
         """From name to name, a step of the question at a time. When nothing is said of the next step, the name that
@@ -69,14 +54,14 @@ class Investigation:
         question, notes = self._question, self._notes
         name, known, steps = question.start, list(question.names), list(question.units)
         if question.described:
-            name = yield from self._identify(*question.described, share=len(steps) + 1)
+            name = yield from self._browser.identify(*question.described, share=len(steps) + 1)
             known = [name]
         year = question.year
         if question.year_of:
             year = yield from self._year(*question.year_of, share=len(steps) + 1)
         steps = steps or [words_of(question.text)[:1]]
         while True:
-            yield from self._consult(name, steps[0], share=len(steps))
+            yield from self._browser.consult(name, steps[0], share=len(steps))
             about = notes.about(name)
             step = next((i for i, unit in enumerate(steps) if notes.said(about, unit)), len(steps) - 1)
             unit, steps = steps[step], steps[step + 1 :]
@@ -112,7 +97,7 @@ class Investigation:
     def _year(self, word: str, name: str, share: int) -> Steps[int]:
         """The year in which something happened to a name, 0 when it is not found."""
         unit = words_of(word)
-        yield from self._consult(name, unit, share)
+        yield from self._browser.consult(name, unit, share)
         tally = self._notes.tally(self._notes.about(name), unit, "year", ())
         return int(tally[0][0]) if tally else 0
 
@@ -123,7 +108,7 @@ class Investigation:
         kinds: tuple[Kind, ...] = ("number", "year") if question.difference else ("date", "year", "number")
         values: list[tuple[float, str]] = []
         for i, name in enumerate(question.names):
-            yield from self._consult(name, asked, share=len(question.names) - i)
+            yield from self._browser.consult(name, asked, share=len(question.names) - i)
             tallies = [(kind, notes.tally(notes.about(name), asked, kind, question.names)) for kind in kinds]
             measured = [(_measure(tally[0][0], kind), tally[0][1]) for kind, tally in tallies if tally]
             best = max(measured, key=lambda pair: pair[1], default=(None, 0.0))[0]
@@ -140,89 +125,16 @@ class Investigation:
         """How many there are in several lists together."""
         question, found = self._question, set[str]()
         for i, name in enumerate(question.names):
-            yield from self._consult(name, question.units[0] if question.units else (), len(question.names) - i)
+            yield from self._browser.consult(name, question.units[0] if question.units else (), len(question.names) - i)
             about = self._notes.about(name)
             found.update(self._notes.items(about, question.units[0] if question.units else (), question.names))
         return str(len(found)) if found else ""
-
-    def _identify(self, name: str, value: str, share: int) -> Steps[str]:
-        """The one that a value and a name belong to: the person of whom 995 letters are kept and whose mentor was X."""
-        end = self._left - -(-self._left // share)
-        hits: list[SearchResult] = []
-        for query in self._chance.order([f"{value} {name}", f"{name} {value} {self._question.text}"]):
-            hits += yield from self._search(query)
-        hits.sort(key=lambda hit: -self._promise(hit, name, ()))
-        for hit in self._chance.order(hits):
-            if self._left <= end or self._notes.holder(name, value):
-                break
-            yield from self._read(hit)
-        return self._notes.holder(name, value)
-
-    # ------------------------------------------------------------------------------------------------ looking up
-
-    def _consult(self, name: str, asked: Sequence[Word], share: int) -> Steps[None]:
-        """Search for a name and read what may say something of it, with a share of the pages that are left."""
-        if self._addresses is not None:
-            if self._left > 0 and name in self._addresses:
-                yield from self._read(SearchResult(1, self._addresses[name], name, ""))
-            return
-        words = [word.text for word in asked if not word.generic] or [word.text for word in asked]
-        more = [other for word in words for other in synonyms(word)[:_SYNONYMS]]
-        queries = self._chance.order([" ".join([name, *words, *more]), name, self._question.text])
-        end = self._left - -(-self._left // share)
-        hits: dict[str, SearchResult] = {}
-        for query in dict.fromkeys(query[:_LONGEST_QUERY].strip() for query in queries if query.strip()):
-            for hit in (yield from self._search(query)):
-                hits.setdefault(hit.url, hit)
-            speaking = [hit for hit in hits.values() if self._promise(hit, name, asked) >= _PROMISING]
-            if len(speaking) >= max(self._left - end, 1):
-                break
-        ordered = sorted(hits.values(), key=lambda hit: -self._promise(hit, name, asked))
-        promising = [hit for hit in ordered if self._promise(hit, name, asked) >= _PROMISING]
-        for hit in self._chance.order(promising or ordered):
-            if self._left <= end:
-                break
-            yield from self._read(hit)
-
-    def _search(self, query: str) -> Steps[list[SearchResult]]:
-        observation = yield _call("web_search", query=query)
-        found = read_results(observation.strip())
-        hits = list(found.results) if found is not None else []
-        for hit in hits:
-            self._notes.add_snippet(hit.url, hit.snippet, hit.title, iso_date(hit.date or ""))
-        return hits
-
-    def _read(self, hit: SearchResult) -> Steps[None]:
-        """Open a page that was not opened before, all its parts up to the third."""
-        if hit.url in self._notes.pages or self._left <= 0:
-            return
-        self._left -= 1
-        text = yield _call("web_extractor", url=hit.url)
-        for part in range(2, _MOST_PARTS + 1):
-            if not _MORE.search(text[-_TAIL:]):
-                break
-            text += "\n\n" + (yield _call("web_extractor", url=hit.url, part=part))
-        if _NO_PAGE.match(text):
-            text = ""
-        self._notes.add_page(hit.url, text, hit.title, iso_date(hit.date or ""))
-
-    @staticmethod
-    def _promise(hit: SearchResult, name: str, asked: Sequence[Word]) -> float:
-        """What one may hope of a page: that it is about the name, speaks of it, and of what is asked."""
-        shown = Statement(hit.snippet, hit.title)
-        own = plain_title(hit.title).casefold() == name.casefold()
-        mentioned = bool(name) and says(f"{hit.title} {hit.snippet}", name)
-        return 4.0 * own + 2.0 * mentioned + 0.5 * len(shown.stems() & {word.stem for word in asked})
 
 
 def _sort(unit: Unit) -> Kind:
     """What a step leads to: the town where one was born is a place."""
     stems = {word.stem for word in unit}
     return "place" if stems & PLACES else "person" if stems & PERSONS else "name"
-
-
-def _call(tool: str, **arguments: Any) -> str:
-    return json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
 
 
 def _measure(answer: str, kind: str) -> float | None:
