@@ -20,6 +20,7 @@ _TERM: Final = re.compile(r"\s*\((?:(?P<first>\d{4})\s*[-\u2013]\s*(?P<last>\d{4
 _EXACT: Final = ("number", "date", "year")
 _LABELLED: Final = 1.5
 """How much more an infobox, a table or an answered question counts than a sentence."""
+_LATER: Final = 0.1
 _GUESS: Final = 0.05
 _BESIDE: Final = 0.2
 """Up to which a statement only has a name beside what it is about."""
@@ -134,9 +135,11 @@ class Notes:
 
 
 def matched(statement: Statement, unit: Sequence[Word]) -> float:
-    """How much of a step a statement speaks of, in [0, 1]; words that only say a sort of thing count a third."""
+    """How much of a step a statement speaks of, in [0, 1]. Words that only say a sort of thing count a third; later
+    ones, which are what a question begins with, a little more."""
     stems = statement.stems()
-    return sum((1 / 3 if word.generic else 1.0) for word in unit if word.stem in stems) / max(len(unit), 1)
+    weights = [(word.stem, (1 / 3 if word.generic else 1.0) + _LATER * i) for i, word in enumerate(unit)]
+    return sum(weight for stem, weight in weights if stem in stems) / max(sum(w for _, w in weights), 1.0)
 
 
 def _held(text: str, candidate: Candidate, year: int) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from agentworld_envs.agents.searcher_words import Word, words_of
+from agentworld_envs.agents.searcher_words import Word, synonyms, words_of
 
 Unit = tuple[Word, ...]
 """Words that together say one step: `seat` and `town` of the town where something has its seat."""
@@ -80,6 +80,7 @@ def _before(
     and where that ends."""
     parts: list[list[Word] | bool] = []
     phrase: list[Word] = []
+    apart = True  # whether a preposition or a relative stands between this phrase and the one before
     i = first - 1
     if i >= 1 and not words[i].stop and words[i - 1].text.lower() == "the":
         i -= 2  # the novel X: that word only says what the name is the name of
@@ -87,10 +88,12 @@ def _before(
         word, low = words[i], words[i].text.lower()
         if i == asking or low in ("and", "or"):
             break
-        if low in _RELATIVES or low in _PREPOSITIONS:
+        if low in _RELATIVES or low in _PREPOSITIONS or low in _DETERMINERS:
             if phrase:
                 parts.append(phrase)
                 phrase = []
+                apart = False
+            apart = apart or low not in _DETERMINERS
             if low in _RELATIVES:
                 behind = words[i + 1]
                 parts.append(behind.text.lower() in _DETERMINERS or behind.capital)
@@ -99,7 +102,9 @@ def _before(
         elif not word.stop:
             phrase.append(word)
         i -= 1
-    if phrase:
+    if phrase and not apart and isinstance(parts[-1], list) and not any(synonyms(word.text) for word in phrase):
+        parts[-1] += phrase  # who is honoured as the patron of X: no step of its own
+    elif phrase:
         parts.append(phrase)
     return parts, i
 
