@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -52,8 +53,9 @@ def digest(seed: int, size: str) -> str:
     return hashlib.sha256(repr((text, world.pages, questions)).encode()).hexdigest()
 
 
-def check(seed: int, size: str, each: int) -> Counter[str]:
-    """Counts of one world."""
+def check(seed: int, size: str, each: int) -> tuple[Counter[str], list[str]]:
+    """Counts of one world, and what was not as it should be."""
+    examples: list[str] = []
     count: Counter[str] = Counter()
     start = time.perf_counter()
     world = FictionalWorld(seed, size)
@@ -82,12 +84,14 @@ def check(seed: int, size: str, each: int) -> Counter[str]:
                     count[f"{key}/guessed"] += found.guessed
                     count[f"{key}/searches"] += found.searches
                     count[f"{key}/visits"] += found.visits
-                if not found.solved or found.leaks or found.guessed:
-                    what = "unsolved" if not found.solved else "leak" if found.leaks else "guessed"
-                    print(f"{what}: world {seed}, level {level}, number {number}, {question.kind}: {question.text}")
-                    print(f"    {question.answer}  {found.leaks[:1]}")
+                for what, bad in (("unsolved", not found.solved), ("leak", found.leaks), ("guessed", found.guessed)):
+                    if bad:
+                        at = (
+                            f"{what}: world {seed}, level {level}, number {number}, {question.kind}{' masked' * masked}"
+                        )
+                        examples.append(f"{at}: {question.text} {found.leaks[:1]}")
     index.close()
-    return count
+    return count, examples
 
 
 def same_elsewhere(seeds: list[int], size: str) -> int:
@@ -95,15 +99,19 @@ def same_elsewhere(seeds: list[int], size: str) -> int:
     code = "import sys; sys.path.insert(0, sys.argv[1]); import fictional_worlds as f\n"
     code += "for seed in sys.argv[3:]: print(f.digest(int(seed), sys.argv[2]))"
     arguments = [sys.executable, "-c", code, str(Path(__file__).parent), size, *map(str, seeds)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "4711"})
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "4711"}
+    )
     return sum(one != digest(seed, size) for one, seed in zip(done.stdout.split(), seeds, strict=True))
 
 
 def report(count: Counter[str]) -> None:
     """Print the table."""
     worlds = count["worlds"]
-    print(f"\n{worlds} worlds, {count['pages'] / worlds:.0f} pages each; generation {count['generation µs'] / worlds / 1e3:.1f}"
-          f" ms, index {count['index µs'] / worlds / 1e3:.1f} ms a world")  # fmt: skip
+    made, indexed = (count[what] / worlds / 1e3 for what in ("generation µs", "index µs"))
+    print(
+        f"\n{worlds} worlds, {count['pages'] / worlds:.0f} pages each: {made:.1f} ms to write, {indexed:.1f} to index"
+    )
     print(f"names that are real: {count['real names']}; masked pages seen: {count['masked seen']}")
     print(
         f"{'questions':22}{'asked':>8}{'solved':>9}{'unique':>9}{'leaking':>9}{'guessed':>9}{'searches':>10}{'visits':>8}"
@@ -124,13 +132,17 @@ def main() -> None:
     parser.add_argument("--size", default="small")
     parser.add_argument("--questions", type=int, default=6, help="of each level in each world")
     parser.add_argument("--elsewhere", type=int, default=20, help="worlds compared with another process")
+    parser.add_argument("--show", type=int, default=10, help="most examples of what was not as it should be")
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
     count: Counter[str] = Counter()
+    shown: list[str] = []
     seeds = range(chosen.first, chosen.first + chosen.worlds)
     with ProcessPoolExecutor(chosen.jobs) as pool:
-        for one in pool.map(partial(check, size=chosen.size, each=chosen.questions), seeds, chunksize=5):
+        for one, examples in pool.map(partial(check, size=chosen.size, each=chosen.questions), seeds, chunksize=5):
             count.update(one)
+            shown += examples
+    print("\n".join(shown[: chosen.show]))
     report(count)
     sample = list(seeds[:: max(1, chosen.worlds // max(1, chosen.elsewhere))])[: chosen.elsewhere]
     if sample:

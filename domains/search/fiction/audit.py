@@ -61,17 +61,27 @@ def audit(world: FictionalWorld, index: PageIndex, question: Question, mask: Col
     )
 
 
-def parts(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The texts of an answer: for each part of it, the ways in which it may be written."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One thing that an answer says."""
+
+    ways: tuple[str, ...]
+    """How it may be written."""
+    of: str = ""
+    """For cells of a table: the name in its row. Seen apart from that name, a cell says nothing."""
+
+
+def _parts(spec: dict[str, Any]) -> Iterator[_Part]:
     if spec["kind"] == "list":
         for value in spec["values"]:
-            yield from parts(value)
+            yield from _parts(value)
     elif spec["kind"] == "table":
         for row in spec["rows"]:
-            for cell, column in zip(row, spec["columns"], strict=True):
-                yield _ways(column["kind"], cell)
+            yield _Part((row[0],))
+            for cell, column in zip(row[1:], spec["columns"][1:], strict=True):
+                yield _Part(_ways(column["kind"], cell), row[0])
     else:
-        yield _ways(spec["kind"], spec["value"])
+        yield _Part(_ways(spec["kind"], spec["value"]))
 
 
 def _ways(kind: str, value: Any) -> tuple[str, ...]:
@@ -91,41 +101,52 @@ class _Watch:
 
     def __init__(self, index: PageIndex, question: Question, mask: Collection[str]) -> None:
         self._index, self._mask = index, frozenset(mask)
-        self._unknown = list(dict.fromkeys(parts(question.answer)))
-        self.queries: list[str] = []
-        self.hits: list[Hit] = []
+        self._unknown = list(dict.fromkeys(_parts(question.answer)))
+        self.results: list[tuple[str, list[Hit]]] = []
         self.leaks: list[tuple[str, str, str]] = []
         self.masked_seen = 0
 
     def search(self, query: str) -> list[Hit]:
         hits = self._index.search(query, 10, masked=self._mask)
-        self.queries.append(query)
-        self.hits += hits
+        self.results.append((query, hits))
         # Whoever asks for something by name, or has read it, learns nothing from seeing it.
-        self._unknown = [ways for ways in self._unknown if not _shows(query, ways)]
+        self._unknown = [part for part in self._unknown if not _shows(query, part.ways)]
         for hit in hits:
             self.masked_seen += hit.url in self._mask
             for shown in (hit.title, hit.snippet):
-                self.leaks += [(query, shown, ways[0]) for ways in self._unknown if _shows(shown, ways)]
+                for part in self._unknown:
+                    if _shows(shown, part.ways) and (part.of in query or part.of in shown):
+                        self.leaks.append((query, shown, part.ways[0]))
         return hits
+
+    def ask(self, query: str) -> list[Hit]:
+        """Search without a note."""
+        return self._index.search(query, 10, masked=self._mask)
 
     def visit(self, url: str) -> str | None:
         page = None if url in self._mask else self._index.page(url)
         if page is None:
             return None
-        self._unknown = [ways for ways in self._unknown if not _shows(page.text, ways)]
+        self._unknown = [part for part in self._unknown if not _shows(page.text, part.ways)]
         return page.text
 
 
 def _guess(world: FictionalWorld, question: Question, watch: _Watch) -> str:
-    """What is seen most often of the type that is asked for, and stands in no query."""
+    """What is seen most often of the type that is asked for, in the results for the question itself and for those
+    queries for which one need not have read anything: all names in them stand in the question."""
     spec = question.answer
-    first = spec["values"][0] if spec["kind"] == "list" else spec
     if spec["kind"] == "table":
         return ""
-    asked = "\n".join((question.text, *watch.queries[:1]))
-    shown = "\n".join(f"{hit.title}\n{hit.snippet}" for hit in watch.hits)
-    seen = Counter(candidate for candidate in _candidates(world, first, shown) if not _shows(asked, (candidate,)))
+    first = spec["values"][0] if spec["kind"] == "list" else spec
+    names = [name for found in world.entities.values() for name in found]
+    shown = "\n".join(
+        f"{hit.title}\n{hit.snippet}"
+        for query, hits in ((question.text, watch.ask(question.text)), *watch.results)
+        if all(name in question.text for name in names if name in query)
+        for hit in hits
+    )
+    candidates = _candidates(world, first, shown)
+    seen = Counter(candidate for candidate in candidates if not _shows(question.text, (candidate,)))
     if spec["kind"] == "list":
         return "\n".join(name for name, _ in seen.most_common(len(spec["values"])))
     return seen.most_common(1)[0][0] if seen else ""
@@ -147,6 +168,6 @@ def _unique(world: FictionalWorld, question: Question) -> bool:
         rows = connection.execute(question.sql).fetchall()
     finally:
         connection.close()
-    if question.answer["kind"] in ("list", "table"):
+    if question.kind in ("list", "table"):
         return len({row[0] for row in rows}) == len(rows) > 1
-    return len(rows) == 1 and rows[0][0] is not None
+    return len(rows) == 1 and None not in rows[0]

@@ -125,6 +125,7 @@ def described(population: Population, draw: Draw, hops: int) -> Draft:
     walk.describe(told)
     walk.wander(draw, hops - 2)
     draft = _last(walk, draw.pick([r for r in walk.here.relations() if r.single and r not in told]), "described")
+    draft.told = " ".join(values.written(r, plain(start.values[r.name])) for r in told)
     draft.names += [start.values[r.name] for r in told if r.type == "entity"]
     return draft
 
@@ -141,9 +142,10 @@ def comparison(population: Population, draw: Draw) -> Draft:
     """By how much two entities of a kind differ: nobody guesses that, as one would guess which is the greater."""
     kind = draw.pick(list(population.by_kind))
     first, second = draw.sample(population.by_kind[kind], 2)
-    by = draw.pick([r for r in relations(kind).values() if r.numeric] or [None])  # type: ignore[list-item]
-    if by is None:
+    measures = [r for r in relations(kind).values() if r.numeric]
+    if not measures:
         raise NoQuestion
+    by = draw.pick(measures)
     one, other = by.noun.replace("{x}", first.name), by.noun.replace("{x}", second.name)
     text = (
         f"How many years lie between {one} and {other}?"

@@ -52,7 +52,10 @@ class Group:
 
 
 def count(population: Population, draw: Draw) -> Draft:
-    """How many there are in three groups together, each counted once."""
+    """How many there are in three groups together, each counted once, and a number of one of the owners.
+
+    The sum of three small groups alone is too easily guessed.
+    """
     relation = draw.pick(
         [r for kind in ("organisation", "event") for r in relations(kind).values() if r.type == "list"]
     )
@@ -65,12 +68,16 @@ def count(population: Population, draw: Draw) -> Draft:
         steps.append({"op": "name", "name": owner.name})
         steps.append({"op": "follow", "of": len(steps) - 1, "kind": owner.kind, "relation": relation.name})
     steps.append({"op": "count", "of": [1, 3, 5]})
+    also = draw.pick([r for r in owners[0].relations() if r.type in ("year", "number", "date") and not r.volatile])
+    steps.append({"op": "follow", "of": 0, "kind": relation.kind, "relation": also.name})
+    steps.append({"op": "both", "of": [6, 7]})
     names = ", ".join(quoted(owner.name) for owner in owners)
     path = Path(f"{relation.kind} t0", f"t0.name IN ({names})", "t0", 0).members(relation)
-    return Draft(
-        f"How many different {_MANY[relation.target]} are there in all among {groups[0]}, {groups[1]} and {groups[2]}?",
-        "count", 3, path.select("COUNT(DISTINCT {last}.id)"), steps, owners, owners, "single", ["count"],
-    )  # fmt: skip
+    sql = f"SELECT ({path.select('COUNT(DISTINCT {last}.id)')}), ({Path.named(owners[0], 'u').value(also)})"
+    many = f"{groups[0]}, {groups[1]} and {groups[2]}"
+    ask = also.ask[0].lower() + also.ask[1:].replace("{x}", owners[0].name)
+    text = f"How many different {_MANY[relation.target]} are there in all among {many}, and {ask} Give both."
+    return Draft(text, "count", 4, sql, steps, owners, owners, "both", ["count", also])
 
 
 def total(population: Population, draw: Draw) -> Draft:

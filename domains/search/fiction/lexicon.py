@@ -38,10 +38,10 @@ FIELDS = (
     "tidal studies", "soil science", "bell founding", "paper conservation", "river navigation", "seed breeding",
     "lens grinding", "rural medicine", "bridge safety", "folk music", "mine rescue", "cloud physics", "salt refining",
     "wool grading", "map printing", "forest law", "canal building", "peat research", "timber seasoning",
-    "dialect study", "snow survey", "pottery glazes", "rope testing", "grain storage", "spring water", "lichen study", "cave survey",
-    "coin minting", "theatre design", "insect control", "bookbinding", "kite meteorology", "reef charting",
-    "orchard grafting", "fever nursing", "wind power", "clock repair", "glass staining", "horse breeding",
-    "dune planting",
+    "dialect study", "snow survey", "pottery glazes", "rope testing", "grain storage", "spring water", "lichen study",
+    "cave survey", "coin minting", "theatre design", "insect control", "bookbinding", "kite meteorology",
+    "reef charting", "orchard grafting", "fever nursing", "wind power", "clock repair", "glass staining",
+    "horse breeding", "dune planting",
 )  # fmt: skip
 EMBLEMS = (
     "a heron", "a black otter", "three sheaves", "a silver pike", "a walnut tree", "a red lantern", "two oars",
@@ -71,21 +71,22 @@ MATERIALS = (
 )  # fmt: skip
 
 LEAVES = (
-    "amber", "ashen", "autumn", "birch", "bramble", "candle", "cedar", "clover", "copper", "crimson", "damson", "drift",
-    "elder", "ember", "fallow", "fern", "flint", "frost", "gorse", "granite", "hazel", "heather", "indigo", "ivory",
-    "juniper", "larch", "lilac", "linden", "marble", "meadow", "mist", "moss", "ochre", "opal", "orchid", "pebble",
-    "pewter", "poplar", "quartz", "rowan", "russet", "saffron", "sage", "sedge", "silver", "slate", "sorrel", "thistle",
-    "umber", "velvet", "violet", "walnut", "willow", "yarrow",
+    "amber", "ashen", "aster", "autumn", "birch", "bramble", "candle", "cedar", "clover", "cobalt", "crimson",
+    "damson", "dapple", "drift", "elder", "ember", "fallow", "fern", "flint", "frost", "gentle", "gorse", "hazel",
+    "heather", "indigo", "ivory", "lapis", "lilac", "linden", "maroon", "meadow", "mist", "moss", "nettle", "ochre",
+    "opal", "orchid", "pebble", "plum", "poplar", "quartz", "rowan", "russet", "saffron", "sage", "sedge", "sorrel",
+    "tawny", "teasel", "tulip", "umber", "velvet", "violet", "yarrow",
 )  # fmt: skip
 BIRDS = (
-    "avocet", "bittern", "bunting", "buzzard", "chough", "coot", "crane", "curlew", "dipper", "dotterel", "dove",
-    "dunlin", "egret", "eider", "falcon", "fieldfare", "finch", "gannet", "godwit", "goshawk", "grebe", "grouse",
-    "harrier", "heron", "hobby", "hoopoe", "jackdaw", "kestrel", "kite", "lapwing", "linnet", "magpie", "martin",
-    "merlin", "nuthatch", "osprey", "ouzel", "partridge", "petrel", "pipit", "plover", "puffin", "quail", "redstart",
-    "robin", "sandpiper", "shrike", "siskin", "skylark", "snipe", "starling", "swift", "teal", "tern", "thrush",
-    "wagtail", "warbler", "wheatear", "wigeon", "wren",
+    "auk", "avocet", "bittern", "bunting", "buzzard", "chough", "coot", "crane", "cuckoo", "dipper", "dotterel",
+    "dove", "dunlin", "dunnock", "egret", "eider", "falcon", "fieldfare", "finch", "gannet", "godwit", "goshawk",
+    "grebe", "grouse", "harrier", "hobby", "hoopoe", "jackdaw", "kestrel", "knot", "lapwing", "linnet", "magpie",
+    "martin", "merlin", "nuthatch", "oriole", "osprey", "ouzel", "partridge", "petrel", "pipit", "plover", "puffin",
+    "quail", "rail", "redstart", "robin", "rook", "sandpiper", "shrike", "siskin", "skylark", "smew", "snipe",
+    "starling", "stint", "swift", "teal", "tern", "thrush", "wagtail", "warbler", "wheatear", "whinchat", "wigeon",
+    "wren",
 )  # fmt: skip
-"""Two of these tell pages apart whose titles must name nothing and count nothing."""
+"""Two of these tell pages apart whose titles must name nothing and count nothing; no answer has one of these words."""
 
 FILLERS = (
     "The wording follows the usual form of these entries.",

@@ -69,6 +69,9 @@ def _spec(draft: Draft, rows: list[tuple[Any, ...]], population: Population) -> 
             raise NoQuestion
         spec: dict[str, Any] = _typed(draft.types[0], rows[0][0], by_name)
         return spec
+    if draft.shape == "both":
+        values = [_typed(kind, cell, by_name) for kind, cell in zip(draft.types, rows[0], strict=True)]
+        return {"kind": "list", "values": values, "ordered": False}
     if draft.shape == "list":
         if len({row[0] for row in rows}) != len(rows) or len(rows) < 2:
             raise NoQuestion
@@ -86,14 +89,17 @@ def _refuse_leaks(
     draft: Draft, rows: list[tuple[Any, ...]], population: Population, page_words: Callable[[Entity], set[str]]
 ) -> None:
     """No draft whose answer stands in its text, or whose answer's own page is found by the names searched for."""
-    asked = words(" ".join(entity.name for entity in draft.names))
+    searched = words(" ".join((draft.told, *(entity.name for entity in draft.names))))
     text = draft.text.casefold()
     for row in rows:
-        for cell in row:
+        # Who fills a table searches for the name in each row.
+        in_row = words(str(row[0])) if draft.shape == "table" else set()
+        for place, cell in enumerate(row):
             shown = {str(cell).casefold(), f"{cell:,}" if isinstance(cell, int) else ""} - {""}
             if any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text) for one in shown):
                 raise NoQuestion
             entity = population.by_name.get(str(cell))
+            asked = searched | in_row if place else searched
             if entity is not None and page_words(entity) & asked:
                 raise NoQuestion
 

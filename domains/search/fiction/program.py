@@ -69,6 +69,10 @@ def _count(step: Step, known: list[Any], reader: Reader) -> Any:
     return len({name for index in step["of"] for name in known[index]})
 
 
+def _both(step: Step, known: list[Any], reader: Reader) -> Any:
+    return [known[index] for index in step["of"]]
+
+
 def _extreme(step: Step, known: list[Any], reader: Reader) -> Any:
     pairs = zip(known[step["by"]], known[step["of"]], strict=True)
     return (max if step["which"] == "max" else min)(pairs)[1]
@@ -109,6 +113,7 @@ _STEPS: dict[str, Callable[[Step, list[Any], Reader], Any]] = {
     "difference": _difference,
     "sum": _sum,
     "count": _count,
+    "both": _both,
     "extreme": _extreme,
     "beyond": _beyond,
     "holder": _holder,

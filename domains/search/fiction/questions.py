@@ -47,9 +47,11 @@ class Draft:
     sources: list[Entity]
     """Whose main pages state the last facts."""
     shape: str
-    """Of the answer: `single`, `list` or `table`."""
+    """Of the answer: `single`, `both` (two values), `list` or `table`."""
     types: list[Relation | str] = field(default_factory=list)
     """What the columns of the result are: a relation, or `count`, `number` or a kind of entity."""
+    told: str = ""
+    """Values that a searcher will search for, when the start is described by them."""
     columns: list[str] = field(default_factory=list)
     """Heads of a table."""
 
