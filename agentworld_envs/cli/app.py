@@ -12,6 +12,7 @@ from agentworld_envs.cli import (
     bench,
     check,
     control,
+    corpus,
     data,
     doctor,
     fidelity,
@@ -62,6 +63,7 @@ def build() -> typer.Typer:
     app.command("serve-model")(serve_model.serve_model)
     app.add_typer(sandbox.sub_app(), name="sandbox")
     app.add_typer(data.app, name="data")
+    app.add_typer(corpus.app, name="corpus")
     app.add_typer(bench.sub_app(), name="bench")
     app.add_typer(train.sub_app(), name="train")
     app.add_typer(tasks.sub_app(), name="tasks")

@@ -131,9 +131,13 @@ def play_shadow(
         into.sort(key=lambda episode: episode.index)
 
 
-def verb_of(action: Action, default_tool: str) -> str:
-    """Kind of a command, for tables: the tool, or the first word of what the default tool is given."""
-    if action.tool != default_tool:
+def verb_of(action: Action, default_tool: str, *, verbs: bool = True) -> str:
+    """Kind of a command, for tables: the tool, or the first word of what the default tool is given.
+
+    Args:
+        verbs: whether that word says what is done, see `Domain.verbs`; the tool itself is the kind else.
+    """
+    if action.tool != default_tool or not verbs:
         return action.tool[:_LONGEST_VERB]
     text = action.command.strip()
     if text.startswith("["):
@@ -176,7 +180,7 @@ def _step(record: StepRecord, domain: Domain) -> ScoredStep:
         status = "by_code" if by_code else "answered"
     return ScoredStep(
         step=record.step,
-        verb=verb_of(record.action, domain.default_tool),
+        verb=verb_of(record.action, domain.default_tool, verbs=domain.verbs),
         status=status,
         failure=simulated.failure.kind if simulated is not None and simulated.failure is not None else None,
         unscored=record.scoring_failure is not None,

@@ -172,6 +172,9 @@ class Domain(ABC):
     """Tool that bare text calls: the text fills its first parameter, the only one that it may require."""
     multiline: ClassVar[bool] = False
     """Whether a command of the default tool may have several lines. Bare text of several lines is refused then."""
+    verbs: ClassVar[bool] = True
+    """Whether the first word of bare text says what is done (`go to desk 1`, `ls -la`), so that tables tell actions
+    apart by it; a query, say, has none."""
     task_sets: ClassVar[tuple[str, ...]]
     """Names that `tasks` accepts; the first is the default."""
     needs_sandbox: ClassVar[bool] = False

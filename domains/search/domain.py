@@ -43,7 +43,7 @@ the next one with part.
 - Pages may be out of date or contradict each other; the newest dated statement holds.
 - dict_memory (operation: add, update, retrieve, remove, retrieve_all, remove_all; dict or key_list) keeps notes.
 - answer (answer) hands in the answer and ends the episode; <answer>...</answer> does the same. There is one try. \
-Write the answer alone: a name, a number, a date (1902-03-04), yes or no; several items as a JSON list; a table as a \
+Write the answer alone: a name, a number, a date (YYYY-MM-DD), yes or no; several items as a JSON list; a table as a \
 JSON list of objects."""
 
 
@@ -59,6 +59,7 @@ class Search(Domain):
     name = "search"
     default_tool = "web_search"
     answer_tool = "answer"
+    verbs = False
     task_sets = (*SPLITS, *(f"{SPLITS[0]}@{level}" for level in LEVELS))
 
     def tasks(self, name: str | None = None) -> TaskSource:

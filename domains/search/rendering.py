@@ -51,7 +51,7 @@ def render_search(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
         if not hits:
             parts.append(nothing_for(query))
             continue
-        lines = [f"Search for {echo(query)}: {_count(len(new))}"]
+        lines = [search_header(query, len(new))]
         lines += [
             f"{number}. [{one_line(hit.title)}]({hit.url})\n{one_line(hit.snippet)}"
             for number, hit in enumerate(new, start=1)
@@ -60,6 +60,11 @@ def render_search(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
             lines.append("All that was found is listed above already.")
         parts.append("\n\n".join(lines))
     return f"\n{RULE}\n".join(parts)
+
+
+def search_header(query: str, count: int) -> str:
+    """What stands above the results of one query in LiteResearcher's layout."""
+    return f"Search for {echo(query)}: {'1 result' if count == 1 else f'{count} results'}"
 
 
 def render_part(page: Page, parts: Sequence[str], part: int) -> str:
@@ -90,8 +95,12 @@ def render_goal(page: Page, passages: Sequence[str]) -> str:
 def render_visit(page: Page, goal: str, passages: Sequence[str], summary: str) -> str:
     """What a page says of a goal, in LiteResearcher's layout."""
     evidence = f"\n{GAP}\n".join(passages) if passages else NO_EVIDENCE
-    head = f"Page: {page.url}\nTitle: {one_line(page.title)}\nGoal: {echo(goal)}"
-    return f"{head}\n\nEvidence:\n{evidence}\n\nSummary:\n{one_line(summary) or NO_EVIDENCE}"
+    return f"{visit_header(page, goal)}{evidence}\n\nSummary:\n{one_line(summary) or NO_EVIDENCE}"
+
+
+def visit_header(page: Page, goal: str) -> str:
+    """What stands above the evidence of a page."""
+    return f"Page: {page.url}\nTitle: {one_line(page.title)}\nGoal: {echo(goal)}\n\nEvidence:\n"
 
 
 def heading(page: Page) -> str:
@@ -139,7 +148,3 @@ def echo(text: str) -> str:
 def one_line(text: str) -> str:
     """Text with single blanks in place of all white space."""
     return " ".join(text.split())
-
-
-def _count(number: int) -> str:
-    return "1 result" if number == 1 else f"{number} results"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from agentworld_envs.domains.search.calls import Call, Find, Open, Remember, Submit, bad_url, read
 from agentworld_envs.domains.search.contradictions import contradictions, views
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
+from agentworld_envs.domains.search.framing import frame_of
 from agentworld_envs.domains.search.reading import read_results
 from agentworld_envs.domains.search.recall import recall
 from agentworld_envs.domains.search.rendering import RULE, one_line
 from agentworld_envs.domains.search.state import HANDED_IN, SearchState
 from agentworld_envs.domains.search.world import SearchWorld
-from agentworld_envs.interface import Action, Evidence, Tracker
+from agentworld_envs.interface import Action, Evidence, Frame, Tracker
 
 _Key = tuple[object, ...]
 
@@ -40,6 +41,10 @@ class SearchTracker(Tracker):
         texts = [self._kept.get(key) for key in _keys(call)]
         known = [text for text in texts if text is not None]
         return f"\n{RULE}\n".join(known) if len(known) == len(texts) else None
+
+    def frame(self, action: Action) -> Frame | None:
+        call = read(action)
+        return frame_of(self._world, call) if isinstance(call, Find | Open) else None
 
     def observe(self, action: Action, observation: str) -> None:
         call = read(action)

@@ -157,11 +157,26 @@ def record_terminal(path: Path) -> None:
                 env.step(action)
 
 
+def record_search(path: Path) -> None:
+    with closing(AgentWorldEnv("search", record=path, tasks="train:tiny", max_steps=12)) as env:
+        domain = load_domain("search")
+        for seed in range(3):
+            env.reset(seed=seed)
+            env.step('{"name": "web_search", "arguments": {}}')  # refused: it never reaches the world
+            env.step('{"name": "dict_memory", "arguments": {"operation": "add", "dict": {"seen": [1]}}}')
+            env.step(f'{{"name": "search", "arguments": {{"query": ["town", "person {seed}"]}}}}')
+            for action in domain.expert(env.episode.task, domain.world(env.episode.task)):
+                _, _, _, _, info = env.step(action)
+            assert info["failure"] is None
+
+
 def executed(trajectory: Trajectory) -> list[Any]:
     return [step for step in trajectory.steps if step.tool]
 
 
-@pytest.mark.parametrize(("name", "record"), [("text_world", record_text_world), ("terminal", record_terminal)])
+@pytest.mark.parametrize(
+    ("name", "record"), [("text_world", record_text_world), ("terminal", record_terminal), ("search", record_search)]
+)
 def test_exported_rows_load_without_defects_and_hold_what_was_observed(
     tmp_path: Path, name: str, record: Callable[[Path], None]
 ) -> None:
@@ -192,7 +207,7 @@ def test_exported_rows_load_without_defects_and_hold_what_was_observed(
             turn = read_user_turn(row.current_prompt)
             assert (turn.number, turn.language) == (row.turn_idx, spec.action_fence)
             assert turn.state == (spec.state if row.turn_idx == 1 else "")
-            if name == "terminal":
+            if name != "text_world":
                 assert codec_for(name).read_action(turn.action, turn.language).calls is not None
             hidden = json.dumps(trajectory.reset.task.hidden)
             assert hidden == "{}" or hidden[1:-1] not in row.system_str

@@ -292,6 +292,7 @@ def test_labels() -> None:
 )
 def test_kinds_of_commands(command: str, tool: str, verb: str) -> None:
     assert verb_of(Action(tool, {}, command), "command") == verb
+    assert verb_of(Action(tool, {}, command), "command", verbs=False) == tool
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from search.support import PAGES
@@ -15,6 +16,7 @@ from agentworld_envs.domains.search import library as module
 from agentworld_envs.domains.search.engine import memory_index
 from agentworld_envs.domains.search.library import LIBRARY, Library, Place
 from agentworld_envs.interface import ConfigError
+from agentworld_envs.vector import AgentWorldVectorEnv
 
 
 def build_counted(monkeypatch: pytest.MonkeyPatch, slow_s: float = 0.0, pages: int = 5) -> list[tuple[int, str]]:
@@ -131,3 +133,20 @@ def test_a_forked_process_opens_its_own() -> None:
     assert queue.get(timeout=60) == expected
     process.join(60)
     assert process.exitcode == 0
+
+
+def test_a_vector_of_32_builds_one_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[tuple[int, str]] = []
+    real = module._build
+
+    def count(seed: int, size: str) -> Place:
+        built.append((seed, size))
+        return real(seed, size)
+
+    monkeypatch.setattr(module, "_build", count)
+    LIBRARY.clear()
+    with closing(AgentWorldVectorEnv("search", 32, tasks="train:tiny+worlds=1")) as env:
+        observations, _ = env.reset(seed=0)
+        env.step(["the town"] * 32)
+    assert built == [(0, "tiny")]
+    assert len(set(observations)) > 10

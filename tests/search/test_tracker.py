@@ -287,3 +287,17 @@ def test_the_wire_is_a_tool_call() -> None:
     sent = DOMAIN.wire(task, bare)
     assert json.loads(sent) == {"name": "web_search", "arguments": {"query": "Velm ? town"}}
     sent.encode("utf-8")
+
+
+@pytest.mark.parametrize("action", [*ALL, call("web_search", query="zzz"), call("search", query=["sailor", "x"])])
+def test_an_answer_begins_as_the_frame_says(action: Action) -> None:
+    at = world()
+    text = at.act(action)
+    frame = SearchTracker(at).frame(action)
+    if frame is None:
+        assert text.startswith(("404", "No results"))
+    else:
+        assert text.startswith(frame.lead)
+        assert frame.stop not in text
+        assert frame.tail == ""
+    assert SearchTracker(world(mask=[VELM])).frame(PAGE) is None

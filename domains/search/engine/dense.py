@@ -95,7 +95,7 @@ class DenseVectors:
     def __init__(self, path: Path, count: int, embed: Embedder) -> None:
         try:
             self._vectors: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except (OSError, EOFError, ValueError) as error:
             raise ConfigError(f"The vectors {path} cannot be read ({error}). Build the index again.") from error
         if self._vectors.ndim != 2 or len(self._vectors) != count:
             raise ConfigError(f"{path} holds vectors of shape {self._vectors.shape}, expected {count}: build it again.")

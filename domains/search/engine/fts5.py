@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,9 @@ BUDGET: Final = 20_000
 page that has any of them."""
 _COMMON: Final = BUDGET // 16
 """Terms of at least so many pages are written down at the end of a build; all others are cheap."""
+
+_MAPPED: Final = 1 << 34
+"""Bytes of a file that may be mapped into memory instead of read."""
 
 # Pages come analysed: the tokenizer only cuts at spaces, and leaves signs of Indian and other scripts in their words.
 _SCHEMA: Final = """
@@ -59,6 +63,19 @@ class Fts5Writer:
         self._db.close()
 
 
+class _Held:
+    """A connection that is closed with its thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = os.getpid()
+        self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+        self.db.execute(f"PRAGMA mmap_size={_MAPPED}")
+
+    def __del__(self) -> None:
+        if hasattr(self, "db"):
+            self.db.close()
+
+
 class Fts5:
     """Searches an index. Safe in several threads and after a fork: each thread of each process has its own connection
     to a file, and all share one in memory."""
@@ -67,7 +84,7 @@ class Fts5:
         self._source = source
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._open: list[sqlite3.Connection] = []
+        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         self._common = dict(self._connection().execute("SELECT term, pages FROM common").fetchall())
 
     def top(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
@@ -84,11 +101,14 @@ class Fts5:
     def close(self) -> None:
         """Close all connections."""
         with self._lock:
-            for connection in self._open:
-                connection.close()
-            self._open.clear()
+            for held in list(self._open):
+                held.db.close()
             if isinstance(self._source, sqlite3.Connection):
                 self._source.close()
+
+    def __del__(self) -> None:
+        if isinstance(self._source, sqlite3.Connection):
+            self._source.close()
 
     def _affordable(self, words: Sequence[str]) -> list[str]:
         """The rarest terms within the budget, in the order of the query; at least one."""
@@ -107,12 +127,9 @@ class Fts5:
     def _connection(self) -> sqlite3.Connection:
         if isinstance(self._source, sqlite3.Connection):
             return self._source
-        owner, connection = getattr(self._local, "owned", (0, None))
-        if connection is None or owner != os.getpid():
-            uri = f"{self._source.absolute().as_uri()}?mode=ro&immutable=1"
-            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            connection.execute("PRAGMA mmap_size=17179869184")
-            self._local.owned = (os.getpid(), connection)
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None or held.process != os.getpid():
+            held = self._local.held = _Held(self._source)
             with self._lock:
-                self._open.append(connection)
-        return connection
+                self._open.add(held)
+        return held.db

@@ -58,7 +58,7 @@ class FolderIndex(SearchIndex):
             if store is not None:
                 store.close()
             raise
-        except (OSError, ValueError, sqlite3.Error) as error:
+        except (OSError, EOFError, ValueError, sqlite3.Error) as error:
             if store is not None:
                 store.close()
             raise ConfigError(

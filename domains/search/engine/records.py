@@ -52,7 +52,7 @@ def make_page(
 
 def local_url(name: str) -> str:
     """The address of a page that has none."""
-    return HOST + quote(name[:_LONG_ID].strip("/"), safe="/-._~")
+    return HOST + quote(name[:_LONG_ID].strip("/"), safe="/-._~", errors="replace")
 
 
 def iso_date(value: object) -> str | None:

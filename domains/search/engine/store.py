@@ -65,7 +65,7 @@ class PageStore:
     """Reads what `StoreWriter` wrote. Nothing is read at opening; safe in threads and after a fork.
 
     Raises:
-        OSError, ValueError: a file is missing, cut short, or does not belong to the others.
+        OSError, EOFError, ValueError: a file is missing, cut short, or does not belong to the others.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,0 +1,81 @@
+"""Snippets show why a page matched, and nothing that is withheld."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentworld_envs.domains.search.engine.snippets import ELISION, LENGTH, elided, occurs, snippet
+
+LONG = (
+    "Nothing to see here. " * 60 + "The lighthouse of Port Lorn was built by Ana Vale in 1,204. " + "More text. " * 90
+)
+
+
+def test_shows_where_it_matched() -> None:
+    shown = snippet(LONG, "who built the lighthouse?")
+    assert "lighthouse of Port Lorn was built by Ana Vale" in shown
+    assert shown.startswith("... ")
+    assert shown.endswith(" ...")
+
+
+def test_shows_where_most_words_are_together() -> None:
+    text = "lighthouse " + "x " * 400 + "Ana Vale made a lighthouse in Lorn. " + "y " * 400 + "Vale"
+    assert "Ana Vale made a lighthouse" in snippet(text, "Vale lighthouse Lorn")
+
+
+def test_shows_other_forms_of_a_word_and_other_scripts() -> None:
+    assert "was happily" in snippet("a " * 400 + "It was happily ever after. " + "b " * 400, "happiness")
+    assert "日本の首都" in snippet("あ" * 900 + "東京は日本の首都である。" + "い" * 900, "日本の首都")
+
+
+def test_the_beginning_when_nothing_is_found() -> None:
+    assert snippet(LONG, "zebra").startswith("Nothing to see here.")
+    assert snippet("", "zebra") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "withheld", "shown"),
+    [
+        ("Built in 1,204 by her.", "1,204", "Built in [...] by her."),
+        ("Built in 1,204 by her.", "204", "Built in 1,204 by her."),
+        ("It is 3.5 and 3.57.", "3.5", "It is [...] and 3.57."),
+        ("It is 1904.", "190", "It is 1904."),
+        ("Born in port\nLORN, she", "Port Lorn", "Born in [...], she"),
+        ("See **Ana** *Vale* now", "Ana Vale", "See **[...]* now"),
+        ("See [Ana Vale](https://a.org) now", "ana vale", "See [[...]](https://a.org) now"),
+        ("Lornville is near Lorn.", "Lorn", "Lornville is near [...]."),
+        ("首都は東京都です", "東京", "首都は[...]都です"),
+        ("Cost: $12 (about).", "$12", "Cost: [...] (about)."),
+    ],
+)
+def test_withheld(text: str, withheld: str, shown: str) -> None:
+    assert elided(text, [withheld]) == shown
+    assert snippet(text, "cost", [withheld]) == " ".join(shown.split())
+
+
+def test_not_withheld_from_those_who_know_it() -> None:
+    assert "Ana Vale" in snippet(LONG, "lighthouse of ANA vale", ["Ana Vale"])
+    assert ELISION in snippet(LONG, "lighthouse of Anavale", ["Ana Vale"])
+    assert occurs("Ana Vale", "ana\n vale?")
+    assert not occurs("", "anything")
+
+
+@given(st.integers(0, 600), st.integers(1, 40), st.integers(0, 3))
+def test_no_cut_shows_half_of_what_is_withheld(before: int, count: int, spaces: int) -> None:
+    secret = "Quillon" + " " * (1 + spaces) + "Zephyrine Marrow"
+    text = "a " * before + ("lighthouse " + secret + " ") * count + "b " * 300
+    shown = snippet(text, "lighthouse", ["Quillon Zephyrine Marrow"])
+    assert "Quillon" not in shown
+    assert "Zephyrine" not in shown
+    assert "Marrow" not in shown
+
+
+@given(st.text(), st.text(), st.lists(st.text(max_size=8), max_size=4))
+def test_any_text(text: str, query: str, withheld: list[str]) -> None:
+    shown = snippet(text, query, withheld)
+    assert len(shown.splitlines()) <= 1
+    assert len(shown) <= LENGTH + 8 + LENGTH * len(ELISION)
+    first = elided(text, withheld, query)
+    assert isinstance(first, str)
