@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 from agentworld_envs.agents.base import Agent, Decision, Info
 from agentworld_envs.agents.searcher_chance import Chance
-from agentworld_envs.agents.searcher_investigation import Investigation
+from agentworld_envs.agents.searcher_investigation import investigate
 from agentworld_envs.agents.searcher_question import Question
 from agentworld_envs.episode import Episode
 from agentworld_envs.interface import ConfigError, classify
@@ -59,7 +59,7 @@ class Searcher(Agent):
 
     def reset(self, slot: int, observation: str, info: Info, episode: Episode) -> None:
         chance = Chance(self.temperature, self._seed, episode.seed)
-        self._plays[slot] = Investigation(Question.read(observation), self.visits, chance, self.addresses).run()
+        self._plays[slot] = investigate(Question.all(observation), self.visits, chance, self.addresses)
         self._started[slot] = False
 
     def act(self, slots: Sequence[int], observations: Sequence[str], infos: Sequence[Info]) -> list[Decision]:

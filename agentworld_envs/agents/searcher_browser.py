@@ -43,20 +43,20 @@ class Browser:
         chance: what is left to it.
         addresses: of main pages that are known; see `Searcher`.
         """
-        self._notes, self._text, self._left, self._chance = notes, text, visits, chance
+        self._notes, self._text, self.left, self._chance = notes, text, visits, chance
         self._addresses = addresses
 
     def identify(self, name: str, value: str, share: int) -> Steps[str]:
         """The one that a value and a name belong to: the person of whom 995 letters are kept and whose mentor was X."""
         if self._addresses is not None:
             return ""
-        end = self._left - -(-self._left // share)
+        end = self.left - -(-self.left // share)
         hits: list[SearchResult] = []
         for query in self._chance.order([f"{value} {name}", f"{name} {value} {self._text}"]):
             hits += yield from self._search(query)
         hits.sort(key=lambda hit: -self._promise(hit, name, ()))
         for hit in self._chance.order(hits):
-            if self._left <= end or self._notes.holder(name, value):
+            if self.left <= end or self._notes.holder(name, value):
                 break
             yield from self._read(hit)
         return self._notes.holder(name, value)
@@ -64,24 +64,24 @@ class Browser:
     def consult(self, name: str, asked: Sequence[Word], share: int) -> Steps[None]:
         """Search for a name and read what may say something of it, with a share of the pages that are left."""
         if self._addresses is not None:
-            if self._left > 0 and name in self._addresses:
+            if self.left > 0 and name in self._addresses:
                 yield from self._read(SearchResult(1, self._addresses[name], name, ""))
             return
         words = [word.text for word in asked if not word.generic] or [word.text for word in asked]
         more = [other for word in words for other in synonyms(word)[:_SYNONYMS]]
         queries = self._chance.order([" ".join([name, *words, *more]), name, self._text])
-        end = self._left - -(-self._left // share)
+        end = self.left - -(-self.left // share)
         hits: dict[str, SearchResult] = {}
         for query in dict.fromkeys(query[:_LONGEST_QUERY].strip() for query in queries if query.strip()):
             for hit in (yield from self._search(query)):
                 hits.setdefault(hit.url, hit)
             speaking = [hit for hit in hits.values() if self._promise(hit, name, asked) >= _PROMISING]
-            if len(speaking) >= max(self._left - end, 1):
+            if len(speaking) >= max(self.left - end, 1):
                 break
         ordered = sorted(hits.values(), key=lambda hit: -self._promise(hit, name, asked))
         promising = [hit for hit in ordered if self._promise(hit, name, asked) >= _PROMISING]
         for hit in self._chance.order(promising or ordered):
-            if self._left <= end:
+            if self.left <= end:
                 break
             yield from self._read(hit)
 
@@ -95,9 +95,9 @@ class Browser:
 
     def _read(self, hit: SearchResult) -> Steps[None]:
         """Open a page that was not opened before, all its parts up to the third."""
-        if hit.url in self._notes.pages or self._left <= 0:
+        if hit.url in self._notes.pages or self.left <= 0:
             return
-        self._left -= 1
+        self.left -= 1
         text = yield from self._try("web_extractor", url=hit.url)
         for part in range(2, _MOST_PARTS + 1):
             if not _MORE.search(text[-_TAIL:]):

@@ -1,4 +1,4 @@
-"""`Investigation`: one episode of the searcher, from the question to the answer."""
+"""`Investigation`: how a searcher answers a question, and an episode of one or several."""
 
 from __future__ import annotations
 
@@ -21,32 +21,47 @@ _AGE: Final = words_of("born founded opened published")
 _NAMED: Final = ("person", "place", "name", "text")
 
 
-class Investigation:
-    """Searches, reads and answers, as a generator of actions."""
+def investigate(
+    questions: Sequence[Question], visits: int, chance: Chance, addresses: Mapping[str, str] | None = None
+) -> Generator[str, str, None]:
+    """The actions of an episode, with the answer at the end, repeated for as long as nobody takes it.
 
-    def __init__(
-        self, question: Question, visits: int, chance: Chance, addresses: Mapping[str, str] | None = None
-    ) -> None:
-        """Args: question: what is asked.
+    Args:
+        questions: at least one; the answers to several are handed in as a JSON list.
         visits: pages that may be opened.
         chance: what is left to it.
         addresses: of main pages that are known; see `Searcher`.
-        """
-        self._question, self._chance = question, chance
-        self._notes = Notes(question.names, snippets_only=visits == 0)
-        self._browser = Browser(self._notes, question.text, visits, chance, addresses)
+    """
+    notes = Notes([name for question in questions for name in question.names], snippets_only=visits == 0)
+    answers: list[str] = []
+    for i, question in enumerate(questions):
+        # What is looked up for one question may serve the next: the first ones get the larger share.
+        weights = [max(len(other.names), 1) for other in questions[i:]]
+        share = -(-visits * weights[0] // sum(weights))
+        browser = Browser(notes, question.text, share, chance, addresses)
+        answers.append((yield from Investigation(question, notes, browser, chance).answer()) or NOTHING)
+        visits -= share - browser.left
+    while True:
+        yield call("answer", answer=answers[0] if len(answers) == 1 else json.dumps(answers, ensure_ascii=False))
 
-    def run(self) -> Generator[str, str, None]:
-        """Actions up to the answer, which is repeated for as long as nobody takes it."""
+
+class Investigation:
+    """Searches and reads for one question, as a generator of actions."""
+
+    def __init__(self, question: Question, notes: Notes, browser: Browser, chance: Chance) -> None:
+        """Args: question: what is asked.
+        notes: of what has been read, perhaps for another question already.
+        browser: fills them.
+        chance: what is left to it.
+        """
+        self._question, self._notes, self._browser, self._chance = question, notes, browser, chance
+
+    def answer(self) -> Steps[str]:
+        """Actions up to the answer, which is returned; empty when nothing was found."""
         question = self._question
         if question.union and len(question.names) > 1:
-            answer = yield from self._unite()
-        elif question.compared:
-            answer = yield from self._compare()
-        else:
-            answer = yield from self._follow()
-        while True:
-            yield call("answer", answer=answer or NOTHING)
+            return (yield from self._unite())
+        return (yield from (self._compare() if question.compared else self._follow()))
 
     def _follow(self) -> Steps[str]:
         """From name to name, a step of the question at a time. When nothing is said of the next step, the name that

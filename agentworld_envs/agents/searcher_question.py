@@ -50,6 +50,8 @@ _DESCRIPTION: Final = re.compile(
     r"\bthe (?:\w+ ){1,3}?(?:that|of whom|who|whose|which) (?P<first>[^?]{1,200}?)"
     r" and (?:that|of whom|who|whose|which) (?P<second>[^?]+)"
 )
+_PARTS: Final = re.compile(r", and (?=(?:(?:in|on|at) )?(?:how|who|what|which|when|where)\b)", re.IGNORECASE)
+"""Where a second question begins."""
 SOMEONE: Final = "Someone"
 _PHRASES: Final = tuple(
     (re.compile(rf"\b{phrase}\b", re.IGNORECASE), word)
@@ -95,8 +97,15 @@ class Question:
         return (bool(self.extreme) or self.difference) and len(self.names) >= 2
 
     @classmethod
+    def all(cls, observation: str) -> list[Question]:
+        """The questions of a task, out of its first observation: mostly one. Anything can be read."""
+        text = question_in(observation)
+        parts = _PARTS.split(text.partition("?")[0]) if _PARTS.search(text) else [text]
+        return [cls.read(part if part == text else f"{part[:1].upper()}{part[1:]}?") for part in parts]
+
+    @classmethod
     def read(cls, observation: str) -> Question:
-        """The question of a task, out of its first observation. Anything can be read."""
+        """What there is in one question."""
         text = question_in(observation)
         dated, year_of, beside = _IN_YEAR.search(text), _YEAR_OF.search(text), _BESIDE.search(text)
         plain = _BESIDE.sub(" was ", _YEAR_OF.sub("", _IN_YEAR.sub("", text)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentworld_envs.agents import Searcher
 from agentworld_envs.domains.search.engine import memory_index
+from agentworld_envs.domains.search.faults import fault_text
 from agentworld_envs.domains.search.library import Place
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.domains.search.world import SearchWorld
@@ -46,8 +47,11 @@ PAGES = tuple(
 )
 
 
-def ask(question: str, agent: Searcher | None = None, *, masked: tuple[str, ...] = (), seed: int = 0) -> list[Any]:
-    """What an agent does until it answers: tools with their arguments, or its failure."""
+def ask(
+    question: str, agent: Searcher | None = None, *, masked: tuple[str, ...] = (), seed: int = 0, failing: int = 0
+) -> list[Any]:
+    """What an agent does until it answers: tools with their arguments, or its failure. Of every call, the first
+    `failing` tries are answered with an error."""
     agent = agent or Searcher()
     world = SearchWorld(Place(memory_index(PAGES)), question, frozenset(masked))
     observation = world.reset()
@@ -59,7 +63,9 @@ def ask(question: str, agent: Searcher | None = None, *, masked: tuple[str, ...]
             return [*done, decision]
         call = json.loads(decision)
         done.append((call["name"], call["arguments"]))
-        observation = world.act(Action(call["name"], call["arguments"], decision))
+        action = Action(call["name"], call["arguments"], decision)
+        fault = fault_text(action, "server_error") if done.count(done[-1]) <= failing else None
+        observation = world.act(action) if fault is None else fault
     return done
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from search.checks import determinism, masking, passk
 from search.checks.success import main_addresses
-from search.checks.tasksets import DOMAIN, success, tasks
+from search.checks.tasksets import DOMAIN, play, success, tasks
 
 from agentworld_envs.agents import Searcher
 from agentworld_envs.agents.searcher_question import Question
@@ -55,6 +55,15 @@ def test_masks_force_a_search() -> None:
     assert success(direct, hidden) <= 0.1
     assert success(Searcher(1), plain) >= 0.95
     assert success(Searcher(8), hidden) >= 0.7
+
+
+def test_slots_change_nothing_of_what_is_played() -> None:
+    played = tasks(2, 12, masked=True)
+    agents = [Searcher(3, temperature=1.0, seed=5) for _ in range(2)]
+    one, many = (play(agent, played, seed=4, slots=slots) for agent, slots in zip(agents, (1, 12), strict=True))
+    assert [(e.task_id, e.steps, e.score) for e in one.episodes] == [
+        (e.task_id, e.steps, e.score) for e in many.episodes
+    ]
 
 
 @pytest.mark.parametrize("masked", [False, True])

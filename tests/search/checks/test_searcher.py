@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from search.checks.coast import PAGES, answer, ask
 
@@ -32,6 +35,7 @@ MAIN = "https://coast.example/kestrel-bay"
         ("Where was the mayor of Kestrel Bay born?", "Dell"),
         ("Who was born earlier, Ann Bell or Tom Rook?", "Ann Bell"),
         ("Who is younger, Ann Bell or Tom Rook?", "Tom Rook"),
+        ("Who was elected in Kestrel Bay?", "Tom Rook"),
     ],
 )
 def test_answers_by_the_words_of_the_pages(question: str, expected: str) -> None:
@@ -41,6 +45,19 @@ def test_answers_by_the_words_of_the_pages(question: str, expected: str) -> None
 def test_finds_a_masked_fact_where_else_it_is_told_and_believes_the_newest() -> None:
     assert answer("Who is the mayor of Kestrel Bay?", masked=(MAIN,)) == "Tom Rook"
     assert answer("How many people live in Kestrel Bay?", masked=(MAIN,)) == "11,900"
+
+
+def test_answers_two_questions_at_once() -> None:
+    found = answer("Who is the mayor of Kestrel Bay, and in which year was Tarn Works founded?")
+    assert found == '["Tom Rook", "1877"]'
+
+
+def test_tries_again_when_a_tool_fails_for_a_while() -> None:
+    question = "Who is the mayor of Kestrel Bay?"
+    assert answer(question, failing=2) == "Tom Rook"
+    steps = ask(question, failing=100)
+    assert steps[-1][0] == "answer"
+    assert len(steps) < 20
 
 
 @pytest.mark.parametrize("visits", [0, 1, 3, 8])
@@ -84,6 +101,64 @@ def test_hostile_pages_are_read_in_time(page: str) -> None:
         for kind in ("name", "date", "number"):
             candidates(statement.text, kind)  # type: ignore[arg-type] - each is a kind
     assert time.perf_counter() - started < 2.0
+
+
+FRAGMENTS = [
+    *(
+        "| Name | X |\n",
+        "| --- | --- |\n",
+        "|||\n",
+        "# ",
+        "**",
+        "?",
+        "As of 2031: ",
+        "(1990-",
+        "since 2001)",
+        "-",
+        ": ",
+    ),
+    *(
+        "12,400",
+        "3 May 1902",
+        "Who ",
+        "the mayor of ",
+        "Kestrel Bay",
+        " and ",
+        "how many different ",
+        "among the ",
+        "\n\n",
+    ),
+    *("[1] https://a.example/b\nTitle: A\nSnippet: ", "[2] x\nTitle: Ann Bell\nSnippet: s", "\nDate: N/A", " whose "),
+    *(
+        '(Part 1 of 9. The next one: "part": 2.)',
+        "\0",
+        "\ud800",
+        "\u202e",
+        "that lies ",
+        " where ",
+        "difference between ",
+    ),
+    *(
+        "Make a table of ",
+        "List all ",
+        "in 2008?",
+        "was born on ",
+        " directly followed ",
+        " as ",
+        "in the year of the ",
+    ),
+]
+
+
+def test_anything_can_be_answered() -> None:
+    rng = np.random.default_rng(0)
+    for round_ in range(150):
+        texts = ["".join(rng.choice(FRAGMENTS, size=int(rng.integers(1, 25)))) for _ in range(80)]
+        agent = Searcher(int(rng.integers(0, 9)), temperature=float(round_ % 2))
+        agent.reset(0, texts[0], {}, SimpleNamespace(seed=round_))  # type: ignore[arg-type] - nothing else is read
+        decisions = [agent.act([0], [text], [{}])[0] for text in texts]
+        assert not any(isinstance(decision, Failure) for decision in decisions), (round_, decisions)
+        assert json.loads(str(decisions[-1]))["name"] == "answer"
 
 
 def test_a_row_speaks_under_every_head_of_its_table() -> None:
@@ -133,6 +208,8 @@ def test_numbers_names_and_stems() -> None:
             "In what year was the town where the founder of the publisher of Blue Ash lives granted its charter?",
             ["publisher", "founder", "town lives", "chartered year"],
         ),
+        ("Who founded the publisher of Blue Ash?", ["publisher", "founded"]),
+        ("Who is honoured as the patron of Dell?", ["patron honoured"]),
     ],
 )
 def test_the_grammar_of_a_question_tells_its_steps(question: str, units: list[str]) -> None:
