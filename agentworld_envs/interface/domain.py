@@ -118,7 +118,8 @@ class Tracker(ABC):
         """What is so right before an action, as far as the action may touch it: for the simulator's prompt.
 
         It is what a simulator was told at the start, changed by what the episode has shown since; no answers, and
-        nothing of the goal. Used with `WorldModelConfig(tracked_state=True)`. Default: nothing.
+        nothing of the goal. Used with `WorldModelConfig(tracked_state=True)`, and where the domain is `told_by_turn`.
+        Default: nothing.
 
         Args:
             action: what is done next.
@@ -190,6 +191,9 @@ class Domain(ABC):
     """Tool by which the agent hands in what is checked, and ends the episode: its first parameter. The verdict then
     rests on the agent's own words, so that a right answer is right whatever a simulator has said before. `<answer>`
     tags call it, too."""
+    told_by_turn: ClassVar[bool] = False
+    """Whether `simulation` says nothing of what the world holds, because that is too much: what a simulator has to know
+    is then always told right before an action (`Tracker.recall`), also without `tracked_state`."""
     default_model: ClassVar[str | None] = None
     """Model string that `backend="world_model"` takes where none is given; `None` when the user has to choose one."""
     machines: Machines | None = None

@@ -122,7 +122,7 @@ class WorldModelBackend(Backend):
 
     def _state(self, session: WorldModelSession, action: Action) -> str:
         tracker = session.tracker
-        if not self.config.tracked_state:
+        if not self.config.tracked_state and not session.domain.told_by_turn:
             tracker = session.beginning if self.config.layout == "compact" else None
         return "" if tracker is None else tracker.recall(action, self.config.state_characters)
 

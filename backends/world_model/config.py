@@ -44,7 +44,8 @@ class WorldModelConfig(BaseModel):
     """Begin the answer with the observation's tag. Models then do not think: faster, and worse for models that can."""
     tracked_state: bool = False
     """Tell the model, right before the action, what the episode has established so far (`Tracker.recall`). The layout
-    has it as the current state of the last turn only, so that earlier turns stay the same for a prefix cache."""
+    has it as the current state of the last turn only, so that earlier turns stay the same for a prefix cache. Domains
+    that are `told_by_turn` do so anyway."""
     state_characters: int = Field(default=4000, ge=1)
     """Longest text of the tracked state."""
     retry_contradictions: bool = False

@@ -60,6 +60,7 @@ class Search(Domain):
     default_tool = "web_search"
     answer_tool = "answer"
     verbs = False
+    told_by_turn = True
     task_sets = (*SPLITS, *(f"{SPLITS[0]}@{level}" for level in LEVELS))
 
     def tasks(self, name: str | None = None) -> TaskSource:

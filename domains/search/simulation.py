@@ -21,7 +21,7 @@ def brief(question: str) -> SimulationSpec:
     """The world-model prompt and the first observation.
 
     The prompt is the same for every task: what the world holds is told turn by turn, as far as an action touches it
-    (`Tracker.recall`), and the question only the agent sees.
+    (`Tracker.recall`, see `Domain.told_by_turn`), and the question only the agent sees.
 
     Args:
         question: the task.

@@ -254,7 +254,7 @@ def test_a_simulator_that_leaks_is_flagged_and_asked_again() -> None:
         prompts.append(request.messages[-1].content)
         return wrap(answers[min(len(prompts) - 1, 1)])
 
-    config = WorldModelConfig.of(model="scripted:echo", retry_contradictions=True, tracked_state=True)
+    config = WorldModelConfig.of(model="scripted:echo", retry_contradictions=True)
     backend = WorldModelBackend(ScriptedEngine(leak_once), config)
     [session] = backend.open(DOMAIN, [task], [0])
     [transition] = backend.step([session], [call("web_search", query="town")])
