@@ -4,13 +4,16 @@
 
 `tantivy` and `fts5` are the two engines of this package, with snippets; `bm25s` (pip install bm25s PyStemmer) gives
 page numbers only. Every system is built in one process and measured in a fresh one: open time, memory, latency of each
-query alone, then queries a second on one and two threads. Pages are synthetic, 100 to 150 words by Zipf's law.
+query alone, then queries a second on one and two threads. Lines with `step` are the same through `env.step`, from the
+text of an action to the observation. Two threads can only show what a second CPU is free for: the last line says how
+much faster two threads hash than one, without Python's lock. Pages are synthetic, 100 to 150 words by Zipf's law.
 Goals: p50 <= 1 ms at 100k and <= 5 ms at 1 M, 5,000 queries a second on two threads at 100k, open < 0.2 s.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -26,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from search_corpus import pages, queries
-from search_systems import SYSTEMS
+from search_systems import SYSTEMS, Ours
 
 SECONDS = 20.0
 """After so long, a system has shown enough queries."""
@@ -46,12 +49,13 @@ def build(name: str, size: int, folder: Path) -> dict[str, Any]:
     return {"build_s": seconds, "build_rss": peak, "disk": disk}
 
 
-def measure(name: str, size: int, folder: Path) -> dict[str, Any]:
-    """Open and search, in this fresh process."""
+def measure(name: str, size: int, folder: Path, step: bool = False) -> dict[str, Any]:
+    """Open and search, in this fresh process; through `env.step` with `step`."""
     asked = queries(2000, size)
     before, _ = memory()
     started = time.perf_counter()
-    search = SYSTEMS[name].open(folder)
+    system = SYSTEMS[name]
+    search = system.step(folder) if step and isinstance(system, Ours) else system.open(folder)
     opened = time.perf_counter() - started
     search(asked[0])
     first = time.perf_counter() - started
@@ -127,12 +131,13 @@ def main() -> None:
     options = parser.parse_args()
     if options.child:
         task, name, size, folder = options.child
-        print(json.dumps((build if task == "build" else measure)(name, int(size), Path(folder))))
+        work = {"build": build, "measure": measure, "step": lambda *of: measure(*of, step=True)}[task]
+        print(json.dumps(work(name, int(size), Path(folder))))
         return
     print(
         f"{platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}"
     )
-    head = f"{'pages':>9} {'system':<11}{'p50 ms':>9}{'p99 ms':>9}{'q/s 1':>8}{'q/s 2':>8}{'open s':>8}"
+    head = f"{'pages':>9} {'system':<13}{'p50 ms':>8}{'p99 ms':>9}{'q/s 1':>8}{'q/s 2':>8}{'open s':>8}"
     print(head + f"{'build s':>9}{'build MB':>10}{'RSS MB':>8}{'own MB':>8}{'disk MB':>9}")
     root = Path(tempfile.mkdtemp(prefix="search-benchmark-", dir=options.folder))
     try:
@@ -142,21 +147,25 @@ def main() -> None:
                 shutil.rmtree(root / "index", ignore_errors=True)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+    blocks = ["x" * 300_000]
+    one, two = (per_second(lambda block: hashlib.blake2b(block.encode()), blocks, threads) for threads in (1, 2))
+    print(f"* without snippets. Load {os.getloadavg()[0]:.1f}; two threads hash {two / one:.2f} times as fast as one.")
 
 
 def show(name: str, size: int, folder: Path) -> None:
-    """One line of the table."""
+    """The lines of the table for one index."""
     built = child("build", name, size, folder)
-    found = child("measure", name, size, folder) if built else None
-    if built is None or found is None:
-        return
-    mark = "" if SYSTEMS[name].snippets else " *"
-    print(
-        f"{size:>9,} {name + mark:<11}{found['p50_ms']:>9.3f}{found['p99_ms']:>9.2f}{found['one']:>8,.0f}"
-        f"{found['two']:>8,.0f}{found['open_s']:>8.3f}{built['build_s']:>9.1f}{built['build_rss'] / 1e6:>10,.0f}"
-        f"{found['rss'] / 1e6:>8,.0f}{found['anonymous'] / 1e6:>8,.0f}{built['disk'] / 1e6:>9,.0f}",
-        flush=True,
-    )
+    for task in ("measure", "step") if SYSTEMS[name].steps else ("measure",):
+        found = child(task, name, size, folder) if built else None
+        if built is None or found is None:
+            return
+        shown = name + (" step" if task == "step" else "") + ("" if SYSTEMS[name].snippets else " *")
+        print(
+            f"{size:>9,} {shown:<13}{found['p50_ms']:>8.3f}{found['p99_ms']:>9.2f}{found['one']:>8,.0f}"
+            f"{found['two']:>8,.0f}{found['open_s']:>8.3f}{built['build_s']:>9.1f}{built['build_rss'] / 1e6:>10,.0f}"
+            f"{found['rss'] / 1e6:>8,.0f}{found['anonymous'] / 1e6:>8,.0f}{built['disk'] / 1e6:>9,.0f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -11,8 +11,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import gymnasium as gym
+
+import agentworld_envs  # noqa: F401 - registers the ids
 from agentworld_envs.domains.search.engine import build, open_index
 from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.interface import Task
 
 Search = Callable[[str], Any]
 
@@ -21,6 +25,8 @@ class System(ABC):
     """One way to search."""
 
     snippets = True
+    steps = False
+    """Whether it can be measured through `env.step`, too."""
 
     @abstractmethod
     def build(self, pages: Iterable[Page], folder: Path) -> None:
@@ -34,6 +40,8 @@ class System(ABC):
 class Ours(System):
     """`agentworld_envs.domains.search.engine`, with snippets, as environments use it."""
 
+    steps = True
+
     def __init__(self, kind: Literal["tantivy", "fts5"]) -> None:
         self.kind = kind
 
@@ -42,6 +50,26 @@ class Ours(System):
 
     def open(self, folder: Path) -> Search:
         return open_index(folder).search
+
+    def step(self, folder: Path) -> Search:
+        """`env.step` of an environment for each thread, from the action's text to the observation."""
+        task = Task(
+            id="benchmark",
+            domain="search",
+            instruction="Search.",
+            initial_state={"index": str(folder)},
+            verifier={"answer": {"kind": "text", "value": "none"}},
+        )
+        local = threading.local()
+
+        def search(query: str) -> Any:
+            env = getattr(local, "env", None)
+            if env is None:
+                env = local.env = gym.make("AgentWorld/Search-v0", max_steps=10_000_000, disable_env_checker=True)
+                env.reset(seed=0, options={"task": task})
+            return env.step(json.dumps({"name": "web_search", "arguments": {"query": query}}))
+
+        return search
 
 
 class PlainFts5(System):
