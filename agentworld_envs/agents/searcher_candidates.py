@@ -76,15 +76,15 @@ def key(text: str) -> str:
 def elect(votes: Sequence[Vote]) -> list[tuple[str, float]]:
     """Answers with their share of the vote, best first.
 
-    Every page has one vote for an answer, its heaviest. A statement has half the weight of one that is newer, down to
-    a quarter: the newest is the likeliest to hold still, and several older ones that agree may yet outvote it.
+    Every page has one vote for an answer, its heaviest. A statement has less than half the weight of a newer one, down
+    to a fifth: the newest is the likeliest to hold still, and several older ones that agree may yet outvote it.
     """
     dates = sorted({vote.date for vote in votes if vote.date}, reverse=True)
     ballots: dict[str, dict[str, float]] = {}
     shown: dict[str, str] = {}
     for vote in votes:
         age = dates.index(vote.date) if vote.date else 0
-        weight = vote.weight * max(0.25, 0.5**age)
+        weight = vote.weight * max(0.2, 0.45**age)
         pages = ballots.setdefault(key(vote.text), {})
         pages[vote.page] = max(weight, pages.get(vote.page, 0.0))
         shown.setdefault(key(vote.text), vote.text)

@@ -9,6 +9,7 @@ from typing import Final
 from agentworld_envs.agents.searcher_browser import Browser, Steps, call
 from agentworld_envs.agents.searcher_chance import Chance
 from agentworld_envs.agents.searcher_forms import iso_date, number
+from agentworld_envs.agents.searcher_group import GroupQuestion
 from agentworld_envs.agents.searcher_notes import Notes
 from agentworld_envs.agents.searcher_question import Kind, Question
 from agentworld_envs.agents.searcher_units import Unit
@@ -18,6 +19,8 @@ NOTHING: Final = "unknown"
 """The answer of one who has found nothing."""
 _AGE: Final = words_of("born founded opened published")
 """What one looks for who is asked which of two is older."""
+_MEMBERS: Final = 6
+"""Members that a group may have, as far as one knows beforehand."""
 _NAMED: Final = ("person", "place", "name", "text")
 
 
@@ -59,35 +62,71 @@ class Investigation:
     def answer(self) -> Steps[str]:
         """Actions up to the answer, which is returned; empty when nothing was found."""
         question = self._question
+        group = GroupQuestion.read(question.text)
+        if group is not None and group.group.names:
+            return (yield from self._gather(group))
         if question.union and len(question.names) > 1:
             return (yield from self._unite())
         return (yield from (self._compare() if question.compared else self._follow()))
 
     def _follow(self) -> Steps[str]:
-        """From name to name, a step of the question at a time. When nothing is said of the next step, the name that
-        was reached last is the answer: not every word of a question is a step."""
-        question, notes = self._question, self._notes
+        """To the last step, and what is said of it there."""
+        name, unit, known = yield from self._reach(self._question)
+        year = self._question.year
+        if self._question.year_of:
+            year = yield from self._year(*self._question.year_of, share=1)
+        return self._answer(name, unit, known, year)
+
+    def _reach(self, question: Question, spare: int = 0) -> Steps[tuple[str, Unit, list[str]]]:
+        """From name to name, a step of the question at a time: the name that is reached, the step that is left there,
+        and the names on the way.
+
+        Args:
+            question: whose steps these are.
+            spare: steps that come after these, for which pages are left.
+        """
+        notes = self._notes
         name, known, steps = question.start, list(question.names), list(question.units)
+        spare += question.year_of is not None
         if question.described:
-            name = yield from self._browser.identify(*question.described, share=len(steps) + 1)
+            name = yield from self._browser.identify(*question.described, share=len(steps) + spare + 1)
             known = [name]
-        year = question.year
-        if question.year_of:
-            year = yield from self._year(*question.year_of, share=len(steps) + 1)
         steps = steps or [words_of(question.text)[:1]]
         while True:
-            yield from self._browser.consult(name, steps[0], share=len(steps))
+            yield from self._browser.consult(name, steps[0], share=len(steps) + spare)
             about = notes.about(name)
             step = next((i for i, unit in enumerate(steps) if notes.said(about, unit)), len(steps) - 1)
             unit, steps = steps[step], steps[step + 1 :]
-            if steps and not notes.exact(about, unit, question.kind):
-                tally = notes.tally(about, unit, _sort(unit), known)
-                leads = [text for text, _ in tally if names_in(text) == (text,)]
-                if leads:
-                    name = self._chance.first(leads)
-                    known.append(name)
-                    continue
-            return self._answer(name, unit, known, year)
+            if not steps or notes.exact(about, unit, question.kind):
+                return name, unit, known
+            tally = notes.tally(about, unit, _sort(unit), known)
+            leads = [text for text, _ in tally if names_in(text) == (text,)]
+            if not leads:
+                return name, unit, known
+            name = self._chance.first(leads)
+            known.append(name)
+
+    def _gather(self, asked: GroupQuestion) -> Steps[str]:
+        """What is asked of each member of a group."""
+        notes = self._notes
+        name, unit, known = yield from self._reach(asked.group, spare=_MEMBERS)
+        members = notes.items(notes.about(name), unit, known)
+        values: dict[str, list[str]] = {}
+        for i, member in enumerate(members):
+            values[member] = []
+            for _, column in asked.columns:
+                found = self._told(member, column, asked.kinds)
+                if not found:
+                    yield from self._browser.consult(member, column, share=len(members) - i)
+                    found = self._told(member, column, asked.kinds)
+                values[member].append(found)
+        return asked.answer(values)
+
+    def _told(self, name: str, unit: Unit, kinds: Sequence[Kind]) -> str:
+        """What the notes say best of a name in one of these forms, empty when they say nothing."""
+        about = self._notes.about(name, beside=False)
+        tallies = [tally[0] for kind in kinds if (tally := self._notes.tally(about, unit, kind, [name]))]
+        return max(tallies, key=lambda pair: pair[1], default=("", 0.0))[0]
 
     def _answer(self, name: str, unit: Unit, known: Sequence[str], year: int) -> str:
         """What is said of the last step; without anything, a guess, or the name that was reached."""

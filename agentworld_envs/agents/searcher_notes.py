@@ -51,12 +51,18 @@ class Notes:
         """See a result of a search."""
         self._snippets.setdefault(url, [Statement(text, title, date=date, line=text)])
 
-    def about(self, name: str) -> About:
-        """What was read of a name or of what it is another name of; of everything, when the name is empty."""
+    def about(self, name: str, *, beside: bool = True) -> About:
+        """What was read of a name or of what it is another name of; of everything, when the name is empty.
+
+        Args:
+            name: whom it is about.
+            beside: whether that includes what only has the name beside somebody else's.
+        """
         known = [name, *([self._aliases[name.casefold()]] if name.casefold() in self._aliases else [])]
         read = self._snippets if self.snippets_only else self.pages
         found = [(s, url, max(s.about(one) for one in known)) for url, page in read.items() for s in page]
-        return [(s, url, share if name else 1.0) for s, url, share in found if share or not name]
+        least = 0.0 if beside else _BESIDE
+        return [(s, url, share if name else 1.0) for s, url, share in found if share > least or not name]
 
     def holder(self, name: str, value: str) -> str:
         """The one whose page or row has both a name and a value, empty when there is none."""
@@ -136,10 +142,12 @@ class Notes:
 
 def matched(statement: Statement, unit: Sequence[Word]) -> float:
     """How much of a step a statement speaks of, in [0, 1]. Words that only say a sort of thing count a third; later
-    ones, which are what a question begins with, a little more."""
-    stems = statement.stems()
-    weights = [(word.stem, (1 / 3 if word.generic else 1.0) + _LATER * i) for i, word in enumerate(unit)]
-    return sum(weight for stem, weight in weights if stem in stems) / max(sum(w for _, w in weights), 1.0)
+    ones, which are what a question begins with, a little more, and so do labels that have the very word."""
+    stems, label = statement.stems(), statement.label.casefold()
+    weights = [(1 / 3 if word.generic else 1.0) + _LATER * i for i, word in enumerate(unit)]
+    found = [weight for word, weight in zip(unit, weights, strict=True) if word.stem in stems]
+    same = _LATER * sum(word.text.casefold() in label for word in unit) if label and found else 0.0
+    return min(1.0, (sum(found) + same) / max(sum(weights), 1.0 + _LATER * len(unit)))
 
 
 def _held(text: str, candidate: Candidate, year: int) -> bool:

@@ -116,7 +116,7 @@ class Question:
             kind=_kind(text),
             names=tuple(names),
             start=names[-1] if names and described is None else "",
-            units=units_of(_reworded(plain), [SOMEONE] if described else names),
+            units=units_of(reworded(plain), [SOMEONE] if described else names),
             extreme=_extreme(text),
             difference=bool(_DIFFERENCE.search(text)),
             union=bool(_UNION.search(text)),
@@ -182,7 +182,7 @@ def _described(text: str, names: Sequence[str]) -> tuple[tuple[str, str] | None,
     return (name, value[0]), f"{text[: match.start()]}{SOMEONE}{text[end:]}"
 
 
-def _reworded(text: str) -> str:
+def reworded(text: str) -> str:
     """The text with plain words for some turns of phrase."""
     for phrase, word in _PHRASES:
         text = phrase.sub(word, text)

@@ -18,7 +18,7 @@ LARGEST: Final = re.compile(
 )
 SMALLEST: Final = re.compile(
     r"\b(?:earliest|earlier|first|oldest|older|fewer|fewest|less|least|smaller|smallest|lower|lowest|shorter|shortest"
-    r"|lighter|lightest|minimum|before)\b",
+    r"|lighter|lightest|cheaper|cheapest|minimum|before)\b",
     re.IGNORECASE,
 )
 COMPARISON: Final = re.compile(rf"{LARGEST.pattern}|{SMALLEST.pattern}|\bdifference\b", re.IGNORECASE)

@@ -41,6 +41,8 @@ PAGES = tuple(
             ("tarn-works", "Tarn Works", "2031-01-01", "Tarn Works is a company, founded in 1877 by Lea Moss."),
             ("tom-rook", "Tom Rook", "2031-01-01", "Tom Rook (born 1 May 1910 in Dell) is a politician."),
             ("towns", "Towns of the coast", "2029-05-01", TOWNS),
+            ("coast-guild", "Coast Guild", "2031-01-01", "Members: Ann Bell, Tom Rook and Una Dray\nSeat: Dell"),
+            ("una-dray", "Una Dray", "2031-01-01", "Born: 9 June 1930\nLetters kept: 120"),
             ("news", "A vote on Sunday", "2030-05-01", "On Sunday Tom Rook was elected mayor of Kestrel Bay."),
         )
     )

@@ -14,6 +14,7 @@ from search.checks.coast import PAGES, answer, ask
 from agentworld_envs.agents import Searcher, build_agent
 from agentworld_envs.agents.searcher_candidates import candidates
 from agentworld_envs.agents.searcher_forms import iso_date, number
+from agentworld_envs.agents.searcher_group import GroupQuestion
 from agentworld_envs.agents.searcher_question import Question
 from agentworld_envs.agents.searcher_reading import statements
 from agentworld_envs.agents.searcher_words import names_in, stem
@@ -214,6 +215,55 @@ def test_numbers_names_and_stems() -> None:
 )
 def test_the_grammar_of_a_question_tells_its_steps(question: str, units: list[str]) -> None:
     assert [" ".join(word.text for word in unit) for unit in Question.read(question).units] == units
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which of the members of the Coast Guild was born last?", "Una Dray"),
+        ("Which of the members of the Coast Guild were born after 1905? Name all of them.", '["Tom Rook", "Una Dray"]'),
+        ("Who are the members of the Coast Guild?", '["Ann Bell", "Tom Rook", "Una Dray"]'),
+        ("Which of the members of the Coast Guild are known by more than 100 letters?", '["Una Dray"]'),
+    ],
+)
+def test_questions_about_a_group_ask_each_member(question: str, expected: str) -> None:
+    assert answer(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "operation", "columns", "sign"),
+    [
+        ("Which of the fellows of X Bank is the cheapest?", "extreme", ["cheapest"], -1),
+        ("Which of the towns on the route of X Tour was granted its charter last?", "extreme", ["chartered"], 1),
+        ("Which of the fellows of X Bank were born before 1950?", "filter", ["born"], -1),
+        ("Take the number of pages of each of the works of X Bell and add them up: what?", "sum", ["number pages"], 1),
+        (
+            "Make a table of the works of X Bell. Columns: name, born, letters kept.",
+            "table",
+            ["born", "letters kept"],
+            1,
+        ),
+        ("Who founded X Bank?", None, [], 1),
+    ],
+)
+def test_what_is_asked_of_a_group(text: str, operation: str | None, columns: list[str], sign: int) -> None:
+    found = GroupQuestion.read(text)
+    if found is None:
+        assert operation is None
+        return
+    assert (found.operation, found.sign) == (operation, sign)
+    assert [" ".join(word.text for word in unit) for _, unit in found.columns] == columns
+    assert found.answer({}) == ""
+
+
+def test_members_of_whom_nothing_is_known_are_left_out() -> None:
+    values = {"A": ["1,200"], "B": [""], "C": ["300"]}
+    total = GroupQuestion.read("Take the price of each of the works of X Bell and add them up: what is the total?")
+    least = GroupQuestion.read("Which of the works of X Bell is the cheapest?")
+    assert total is not None
+    assert least is not None
+    assert total.answer(values) == "1500"
+    assert least.answer(values) == "C"
 
 
 @pytest.mark.parametrize("wrong", [{"visits": -1}, {"temperature": -0.1}, {"seed": -1}, {"temperature": float("nan")}])
