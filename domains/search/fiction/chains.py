@@ -25,6 +25,7 @@ class Walk:
         self.path = Path.named(start)
         self.steps: list[Step] = [{"op": "name", "name": start.name}]
         self.hops = 0
+        self.told: Sequence[Relation] = ()
 
     @property
     def here(self) -> Entity:
@@ -32,7 +33,7 @@ class Walk:
 
     def describe(self, where: Sequence[Relation]) -> None:
         """Start from a description in place of a name."""
-        start = self.here
+        start, self.told = self.here, where
         found = [(relation, plain(start.values[relation.name])) for relation in where]
         told = [relation.clause.replace("{o}", values.written(relation, value)) for relation, value in found]
         self.phrase = f"the {_CALLED.get(start.kind, start.noun)} {' and '.join(told)}"
@@ -58,7 +59,7 @@ class Walk:
 
     def follow(self, relation: Relation) -> None:
         after = self.here.values[relation.name]
-        if after in self.seen:
+        if after in self.seen or (relation in self.told and len(self.seen) == 1):
             raise NoQuestion
         self.phrase = relation.noun.replace("{x}", self.phrase)
         self.path = self.path.follow(relation)

@@ -39,7 +39,7 @@ BUILDERS: dict[int, tuple[Builder, ...]] = {
         temporal.successor,
     ),
 }
-"""By level; question number n is made by the n-th, round and round."""
+"""By level; questions of a world are made by these in turn."""
 _TRIES = 400
 _SMALL = {"a", "for", "of", "the"}
 
@@ -124,7 +124,8 @@ def make(
     if level not in BUILDERS or number < 0:
         raise ConfigError(f"expected a level out of {sorted(BUILDERS)} and a number >= 0, got {level} and {number}")
     draw = Draw("fiction", "question", *key, level, number)
-    first = number % len(BUILDERS[level])
+    # Every world begins elsewhere: a few questions of each of many worlds are of all kinds, too.
+    first = (number + Draw("fiction", "turn", *key, level).below(len(BUILDERS[level]))) % len(BUILDERS[level])
     for attempt in range(_TRIES):
         # What cannot be had in a tiny world gives way to the next kind.
         builder = BUILDERS[level][(first + attempt // (_TRIES // 4)) % len(BUILDERS[level])]

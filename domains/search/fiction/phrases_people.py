@@ -15,7 +15,7 @@ _PERSON = (
             "It was on {o} that {s} came into the world.",
             "Parish books enter the birth of {s} under {o}.",
         ),
-        low=1921, high=2019, clause="who was born on {o}", most="was born last", least="was born first",
+        low=1951, high=1985, clause="who was born on {o}", most="was born last", least="was born first",
         beyond="were born after the end of {o}",
     ),
     Relation(
@@ -96,7 +96,7 @@ _ORGANISATION = (
             "It was in {o} that {s} first opened its doors.",
             "{s} has existed since {o}.",
         ),
-        low=1810, high=2009, clause="that was founded in {o}",
+        low=2005, high=2047, clause="that was founded in {o}",
     ),
     Relation(
         "organisation", "staff", "number", "Staff",

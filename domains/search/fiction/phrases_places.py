@@ -29,15 +29,15 @@ _REGION = (
         pool=lexicon.EMBLEMS,
     ),
     Relation(
-        "region", "capital", "entity", "Capital",
-        "the capital of {x}", "Which town is the capital of {x}?",
+        "region", "port", "entity", "Port",
+        "the port of {x}", "Which town is the port of {x}?",
         (
-            "The capital of {s} is {o}.",
-            "The assembly of {s} sits in {o}.",
-            "{s} is governed from {o}.",
-            "Whoever has business with the offices of {s} travels to {o}.",
+            "The port of {s} is {o}.",
+            "{s} ships its goods through {o}.",
+            "Whatever leaves {s} by water leaves from {o}.",
+            "Captains who load for {s} anchor at {o}.",
         ),
-        target="town", clause="whose capital is {o}",
+        target="town", clause="whose port is {o}",
     ),
     Relation(
         "region", "patron", "entity", "Patron",
@@ -143,7 +143,7 @@ _EVENT = (
             "It was on {o} that {s} began.",
             "The gates of {s} were first opened on {o}.",
         ),
-        low=1952, high=2029, clause="that opened on {o}",
+        low=2005, high=2047, clause="that opened on {o}",
     ),
     Relation(
         "event", "attendance", "number", "Attendance",

@@ -15,7 +15,7 @@ _WORK = (
             "It was in {o} that {s} came out.",
             "Readers first met {s} in {o}.",
         ),
-        low=1951, high=2029, clause="that was published in {o}", most="was published last",
+        low=2005, high=2047, clause="that was published in {o}", most="was published last",
         least="was published first", beyond="were published after {o}",
     ),
     Relation(
@@ -85,7 +85,7 @@ _PRODUCT = (
             "It was in {o} that {s} reached the shops.",
             "{s} has been sold since {o}.",
         ),
-        low=1951, high=2029, clause="that was first sold in {o}", most="was first sold last",
+        low=2005, high=2047, clause="that was first sold in {o}", most="was first sold last",
         least="was first sold earliest", beyond="were first sold after {o}",
     ),
     Relation(

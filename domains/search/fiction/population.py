@@ -20,21 +20,22 @@ GROUP_LISTS = {"festival": "programme", "fair": "exhibits", "expedition": "route
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"region": 2, "town": 6, "person": 10, "organisation": 3, "work": 6, "event": 3, "product": 6},
-    "small": {"region": 4, "town": 14, "person": 40, "organisation": 12, "work": 24, "event": 12, "product": 16},
+    "small": {"region": 4, "town": 14, "person": 40, "organisation": 12, "work": 22, "event": 11, "product": 15},
 }
 SIZES["medium"] = {kind: 10 * count for kind, count in SIZES["small"].items()}
 SIZES["large"] = {kind: 100 * count for kind, count in SIZES["small"].items()}
+_DATED = ("year", "date")
 _NEAR = 0.12
 """Share of names that differ by one letter from another name."""
 _ALIASED = 0.06
-_AGED, _WRONG = 0.4, 0.04
+_AGED, _WRONG = 0.5, 0.06
 """Shares of changing and of fixed values that older pages give differently."""
 _GROUP = (5, 12)
 """Fewest and most people of a group; of other things there are at most `_FEW`."""
 _FEW = 8
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Entity:
     """One thing of a fictional world."""
 
@@ -49,6 +50,10 @@ class Entity:
     """Relation -> date (ISO 8601), number, text, `Entity`, list of them, or (`Entity`, since, until) terms."""
     older: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
     """Relation -> (year, value) that are no longer right, or never were."""
+
+    def __repr__(self) -> str:
+        # The values lead to others, and these to all the world.
+        return f"<{self.kind} {self.number}: {self.name}>"
 
     def relations(self) -> list[Relation]:
         """Those it has a value for, in order."""
@@ -98,13 +103,15 @@ class Population:
         """Older values of a relation: what changed with time, or what a register once had wrong."""
         draw, years = self._draw, CENSUS if relation.volatile and self._draw.chance(0.5) else (CENSUS[1],)
         now = entity.values[relation.name]
+        began = max((_year(entity.values[r.name]) for r in entity.relations() if r.type in _DATED), default=0)
         past = []
         for year in years:
             if relation.volatile and relation.type == "number":
                 value = max(relation.low, now * draw.between(55, 93) // 100) + draw.below(17)
             else:
                 value = self._value(entity, relation, mention=False)
-            if value != now:
+            # No register tells of what was still to come.
+            if value != now and began < year and (relation.type not in _DATED or _year(value) < year):
                 past.append((year, value))
         if past:
             entity.older[relation.name] = past
@@ -114,9 +121,11 @@ class Population:
         if relation.type == "text":
             return draw.pick(relation.pool)
         if relation.type in ("number", "year"):
-            return draw.between(relation.low, relation.high)
+            value = draw.between(relation.low, relation.high)
+            return value + (relation.type == "year" and value in CENSUS)
         if relation.type == "date":
             year = draw.between(relation.low, relation.high)
+            year += year in CENSUS
             return f"{year}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}"
         if relation.type == "entity":
             return self._others(entity, relation.target, 1, mention)[0]
@@ -127,11 +136,11 @@ class Population:
 
     def _terms(self, entity: Entity, relation: Relation) -> list[tuple[Entity, int, int | None]]:
         draw = self._draw
-        since = draw.between(1985, 1999)
+        since = draw.between(2006, 2012)
         holders = self._others(entity, relation.target, draw.between(3, 4), True)
         terms: list[tuple[Entity, int, int | None]] = []
         for index, holder in enumerate(holders):
-            until = since + draw.between(4, 14)
+            until = since + draw.between(4, 10)
             until += until in CENSUS
             terms.append((holder, since, None if index == len(holders) - 1 else until))
             since = until
@@ -143,12 +152,20 @@ class Population:
         So no search for a name finds, by its title, what the name's own page tells.
         """
         draw, pool = self._draw, self.by_kind[kind]
-        found: list[Entity] = []
-        for other in draw.sample(pool, min(len(pool), count + 3)):
-            if other is not entity and (other, entity) not in self._mentions and len(found) < count:
-                found.append(other)
+        known = self._mentions
+
+        def fit(some: list[Entity]) -> list[Entity]:
+            return [other for other in some if other is not entity and (other, entity) not in known][:count]
+
+        found = fit(draw.sample(pool, count + 3))
         if len(found) < count:
+            found = fit(draw.shuffled(pool))
+        if len(found) < count:  # only where there are hardly any
             found += [other for other in pool if other is not entity and other not in found][: count - len(found)]
         if mention:
             self._mentions.update((entity, other) for other in found)
         return found
+
+
+def _year(value: int | str) -> int:
+    return value if isinstance(value, int) else int(value[:4])

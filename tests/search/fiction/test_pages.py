@@ -85,7 +85,7 @@ def test_pages_speak_of_outgoing_facts_only(world: FictionalWorld) -> None:
     for entity in world.population.entities:
         for relation in entity.relations():
             for other in objects(entity.values[relation.name]):
-                assert entity.name not in main[other.name].text
+                assert entity.name not in main[other.name].text, f"{other} speaks of {entity}"
 
 
 def test_titles_of_restatements_tell_nothing(world: FictionalWorld) -> None:

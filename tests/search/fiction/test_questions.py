@@ -43,6 +43,11 @@ def test_hops_go_up_with_the_level(world: FictionalWorld) -> None:
     assert hops == {(1, 1), (2, 2), (2, 3), (3, 4), (3, 5)}
 
 
+def test_one_question_of_many_worlds_is_of_all_kinds_too() -> None:
+    for level, kinds in KINDS.items():
+        assert {FictionalWorld(seed, "tiny").question(0, level).kind for seed in range(60)} == kinds
+
+
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_a_question_does_not_hold_its_answer(world: FictionalWorld, level: int) -> None:
     for question in _questions(world, level):
@@ -62,7 +67,9 @@ def test_the_database_has_the_answer(world: FictionalWorld, level: int) -> None:
         rows = connection.execute(question.sql).fetchall()
         if question.kind in ("list", "table"):
             assert len({row[0] for row in rows}) == len(rows) >= 2
-            told = "\n".join(" | ".join(map(str, row)) for row in rows)
+            heads = [column["name"] for column in question.answer.get("columns", ())]
+            lines = [heads, ["---"] * 3, *rows] if question.kind == "table" else rows
+            told = "\n".join(f"| {' | '.join(map(str, line))} |" if len(line) > 1 else line[0] for line in lines)
         else:
             assert len(rows) == 1
             told = "\n".join(map(str, rows[0]))
@@ -106,7 +113,7 @@ def test_no_answer_is_so_common_that_one_would_guess_it() -> None:
     given: dict[str, Counter[str]] = {}
     for seed in range(12):
         for level in (1, 2, 3):
-            for question in _questions(FictionalWorld(seed, "tiny"), level, 18):
+            for question in _questions(FictionalWorld(seed), level, 18):
                 given.setdefault(question.kind, Counter())[json.dumps(question.answer)] += 1
     for kind, counted in given.items():
         assert counted.most_common(1)[0][1] <= max(3, 0.08 * counted.total()), (kind, counted.most_common(1))
