@@ -8,7 +8,7 @@ from agentworld_envs.domains.search.calls import Find, Open, bad_url
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.domains.search.reading import page_title, read_results, read_visit
-from agentworld_envs.domains.search.rendering import not_found, one_line, render_date
+from agentworld_envs.domains.search.rendering import not_found, one_line, render_date, title_of
 from agentworld_envs.domains.search.slices import wrong_statements
 from agentworld_envs.domains.search.world import SearchWorld
 
@@ -61,7 +61,7 @@ def _view(world: SearchWorld, url: str, title: str | None, shown: Mapping[str, s
 
 
 def _title(page: Page | None, url: str, title: str, shown: Mapping[str, str]) -> list[str]:
-    expected = one_line(page.title) if page is not None else shown.get(url)
+    expected = title_of(page) if page is not None else shown.get(url)
     if expected is None or expected == one_line(title):
         return []
     return [f"{url} is called {expected!r}, and the answer calls it {one_line(title)!r:.200}"]

@@ -112,7 +112,10 @@ class Search(Domain):
         return Verdict(scored.score, scored.correct, done=True)
 
     def facts(self, task: Task, action: Action, observation: str) -> dict[str, Any]:
-        return facts_of(read(action), observation)
+        try:
+            return facts_of(read(action), observation)
+        except Malformed:
+            return {}
 
     def explain(self, task: Task, evidence: Evidence) -> list[str]:
         answer = evidence.get("answer")

@@ -6,8 +6,8 @@ from agentworld_envs.domains.search.calls import Find, Open, bad_url
 from agentworld_envs.domains.search.rendering import (
     RESULTS_PER_QUERY,
     heading,
-    one_line,
     search_header,
+    title_of,
     visit_header,
 )
 from agentworld_envs.domains.search.world import SearchWorld
@@ -36,8 +36,8 @@ def _results(world: SearchWorld, call: Find) -> str | None:
         return None
     first = hits[0]
     if call.layout == "qwen":
-        return f"[1] {first.url}\nTitle: {one_line(first.title)}\nSnippet: "
-    return f"{search_header(call.queries[0], len(hits))}\n\n1. [{one_line(first.title)}]({first.url})\n"
+        return f"[1] {first.url}\nTitle: {title_of(first)}\nSnippet: "
+    return f"{search_header(call.queries[0], len(hits))}\n\n1. [{title_of(first)}]({first.url})\n"
 
 
 def _page(world: SearchWorld, call: Open) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agentworld_envs.domains.search.calls import Find, Open, bad_url
 from agentworld_envs.domains.search.engine.urls import canonical
-from agentworld_envs.domains.search.rendering import RESULTS_PER_QUERY, echo, one_line, render_date
+from agentworld_envs.domains.search.rendering import RESULTS_PER_QUERY, echo, render_date, title_of
 from agentworld_envs.domains.search.slices import slice_of
 from agentworld_envs.domains.search.world import SearchWorld
 
@@ -48,7 +48,7 @@ def _search(world: SearchWorld, call: Find, shown: Mapping[str, str]) -> list[st
             continue
         lines.append(f"pages that match {echo(query)!r}, best first (title, address, date):")
         for hit in hits:
-            lines.append(f"- {one_line(hit.title)} | {hit.url} | {render_date(hit.date)}")
+            lines.append(f"- {title_of(hit)} | {hit.url} | {render_date(hit.date)}")
             listed.add(hit.url)
     before = [f"- {title} | {url}" for url, title in shown.items() if url not in listed]
     return [*lines, "pages shown before:", *before] if before else lines
@@ -63,7 +63,7 @@ def _visit(world: SearchWorld, call: Open, shown: Mapping[str, str]) -> list[str
         name = canonical(url)
         page = world.page(name)
         if page is not None:
-            lines.append(f"page {name}: {one_line(page.title)}, dated {render_date(page.date)}. It says:")
+            lines.append(f"page {name}: {title_of(page)}, dated {render_date(page.date)}. It says:")
             lines += [f"- {line}" for line in slice_of(world.place, page)]
         elif name in shown:
             lines.append(f"page {name}: shown before as {shown[name]!r}; the database has nothing on it")

@@ -34,7 +34,7 @@ def render_results(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
         for hit in hits:
             number += 1
             blocks.append(
-                f"[{number}] {hit.url}\nTitle: {one_line(hit.title)}\nSnippet: {one_line(hit.snippet)}\n"
+                f"[{number}] {hit.url}\nTitle: {title_of(hit)}\nSnippet: {one_line(hit.snippet)}\n"
                 f"Date: {render_date(hit.date)}"
             )
     blocks += [nothing_for(query) for query, hits in found if not hits]
@@ -53,7 +53,7 @@ def render_search(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
             continue
         lines = [search_header(query, len(new))]
         lines += [
-            f"{number}. [{one_line(hit.title)}]({hit.url})\n{one_line(hit.snippet)}"
+            f"{number}. [{title_of(hit)}]({hit.url})\n{one_line(hit.snippet)}"
             for number, hit in enumerate(new, start=1)
         ]
         if not new:
@@ -100,12 +100,17 @@ def render_visit(page: Page, goal: str, passages: Sequence[str], summary: str) -
 
 def visit_header(page: Page, goal: str) -> str:
     """What stands above the evidence of a page."""
-    return f"Page: {page.url}\nTitle: {one_line(page.title)}\nGoal: {echo(goal)}\n\nEvidence:\n"
+    return f"Page: {page.url}\nTitle: {title_of(page)}\nGoal: {echo(goal)}\n\nEvidence:\n"
+
+
+def title_of(shown: Page | Hit) -> str:
+    """A title in one line; the address of what has none."""
+    return one_line(shown.title) or shown.url
 
 
 def heading(page: Page) -> str:
     """First line of a page."""
-    return f"# {one_line(page.title)}"
+    return f"# {title_of(page)}"
 
 
 def not_found(url: str) -> str:

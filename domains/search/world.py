@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentworld_envs.domains.search.calls import Call, Find, Open, bad_url, read
+from agentworld_envs.domains.search.calls import Call, Find, Malformed, Open, bad_url, read
 from agentworld_envs.domains.search.engine.extract import evidence, parts
 from agentworld_envs.domains.search.engine.urls import canonical
 from agentworld_envs.domains.search.library import Place
@@ -50,7 +50,10 @@ class SearchWorld(World):
         return self._question
 
     def act(self, action: Action) -> str:
-        call = read(action)
+        try:
+            call = read(action)
+        except Malformed as error:  # what `Search.refuse` says before
+            return str(error)
         said = self.state.apply(call)
         return said if said is not None else self.look(call)
 

@@ -74,6 +74,10 @@ def test_refused(tool: str, arguments: dict[str, Any], words: str) -> None:
     assert refusal is not None
     assert words in refusal
     assert len(refusal) < 600
+    at = world()
+    assert at.act(Action(tool, arguments, "")) == refusal
+    assert at.evidence() == {"answer": None, "queries": 0, "visits": 0}
+    assert DOMAIN.facts(TASK, Action(tool, arguments, ""), refusal) == {}
     # The parser says so before, or lets it through to the same answer.
     parsed = parser().parse(json.dumps({"name": tool, "arguments": arguments}))
     assert isinstance(parsed, Rejection) or DOMAIN.refuse(TASK, parsed) == refusal

@@ -9,9 +9,10 @@ from search.support import DOMAIN, EMPTY, FERRY, LIST, LONG, ODA, VELM, call, wo
 
 from agentworld_envs.backends.world_model.codecs.search import read_results as read_by_codec
 from agentworld_envs.domains.search.expert import Hands
-from agentworld_envs.domains.search.pages import Hit
+from agentworld_envs.domains.search.pages import Hit, Page
 from agentworld_envs.domains.search.reading import page_body, page_title, read_results, read_visit
 from agentworld_envs.domains.search.rendering import RULE, render_date, render_results, render_search
+from agentworld_envs.domains.search.tracker import SearchTracker
 
 
 def test_qwens_results() -> None:
@@ -178,3 +179,14 @@ def test_facts() -> None:
     assert seen[f"title of {VELM}"] == "Velm"
     assert seen["title of https://a.example/x"] is None
     assert facts(call("answer", answer="x"), "The answer was handed in.") == {"handed in": True}
+
+
+def test_a_page_without_a_title_is_called_by_its_address() -> None:
+    page = Page("1", "https://a.example/untitled", " ", "Some words about a lighthouse.")
+    at = world(pages=[page])
+    assert at.act(call("web_extractor", url=page.url)) == f"# {page.url}\n\n{page.text}"
+    for action in (call("web_search", query="lighthouse"), call("search", query=["lighthouse"])):
+        [shown] = read_results(at.act(action), "qwen" if action.tool == "web_search" else "lite") or []
+        assert shown.title == page.url
+        assert SearchTracker(at).contradictions(action, at.act(action)) == []
+    assert read_visit(at.act(call("visit", url=[page.url], goal="light"))) == [(page.url, page.url)]

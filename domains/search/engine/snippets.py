@@ -21,6 +21,9 @@ _PLACES: Final = 3
 _LEAD: Final = 60
 """Characters shown before the first word that matched."""
 
+_Hidden = tuple[str, re.Pattern[str], int]
+"""A withheld text: its first word in lower case, which is cheap to look for; the whole; its length."""
+
 
 class Snippets:
     """Makes the snippets of one query.
@@ -40,7 +43,7 @@ class Snippets:
         self._query = query
         self._length = length
         self._needles = _needles(words)
-        self._withheld = tuple(text for text in withheld if not occurs(text, query)) if withheld else ()
+        self._withheld = self._hidden(withheld) if withheld else []
 
     def of(self, text: str, withheld: Sequence[str] = ()) -> str:
         """The snippet of a page, one line. Its beginning when no word of the query is found.
@@ -49,37 +52,46 @@ class Snippets:
             text: of the page.
             withheld: texts of this page that are left out, in addition.
         """
-        start = self._window(text)
+        lower = text.lower()
         hidden = self._withheld
         if withheld:
-            hidden += tuple(one for one in withheld if not occurs(one, self._query))
-        return _cut(text, start, self._length, hidden)
-
-    def _window(self, text: str) -> int:
-        """Where the best window begins: most distinct words of the query, the earliest of equals."""
+            hidden = hidden + self._hidden(withheld)
+        if hidden:
+            hidden = [one for one in hidden if one[0] in lower]
         if len(text) <= self._length:
-            return 0
-        lower = text.lower()
+            return _cut(text, 0, self._length, hidden)
         if len(lower) != len(text):  # a few letters are two in lower case: "İ"
             lower = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+        return _cut(text, self._window(lower), self._length, hidden)
+
+    def _hidden(self, withheld: Sequence[str]) -> list[_Hidden]:
+        """Those that the query does not have."""
+        found = [_compiled(text) for text in withheld]
+        return [one for one in found if one is not None and one[1].search(self._query) is None]
+
+    def _window(self, lower: str) -> int:
+        """Where the best window begins: most distinct words of the query, the earliest of equals."""
         find = lower.find
         places: list[tuple[int, str, int]] = []
+        few = 1 if len(self._needles) == 1 else _PLACES
         for needle, weight, inside in self._needles:
             at, found = find(needle, 0, _SCANNED), 0
             while at >= 0:
                 if inside or at == 0 or not lower[at - 1].isalnum():
                     places.append((at, needle, weight))
                     found += 1
-                    if found == _PLACES:
+                    if found == few:
                         break
                 at = find(needle, at + len(needle), _SCANNED)
         if not places:
             return 0
-        places.sort()
-        reach = self._length - _LEAD
         best = places[0][0]
-        if places[-1][0] - best > reach:
-            best = _densest(places, reach)
+        if len(places) > 1:
+            places.sort()
+            best = places[0][0]
+            reach = self._length - _LEAD
+            if places[-1][0] - best > reach:
+                best = _densest(places, reach)
         return best - _LEAD if best > _LEAD else 0
 
 
@@ -109,16 +121,16 @@ def snippet(text: str, query: str, withheld: Sequence[str] = (), length: int = L
 
 def occurs(needle: str, text: str) -> bool:
     """Whether a withheld text stands in another: whole words, in any case, whatever markup or space is between them."""
-    pattern = _pattern(needle)
-    return pattern is not None and pattern.search(text) is not None
+    compiled = _compiled(needle)
+    return compiled is not None and compiled[1].search(text) is not None
 
 
 def elided(text: str, withheld: Sequence[str], query: str = "") -> str:
     """`text` with `[...]` in the place of every withheld text that the query does not have."""
     for needle in sorted(withheld, key=len, reverse=True):
-        pattern = _pattern(needle)
-        if pattern is not None and pattern.search(query) is None:
-            text = pattern.sub(ELISION, text)
+        compiled = _compiled(needle)
+        if compiled is not None and compiled[1].search(query) is None:
+            text = compiled[1].sub(ELISION, text)
     return text
 
 
@@ -140,7 +152,7 @@ def _needles(words: Mapping[str, str]) -> list[tuple[str, int, bool]]:
     return [(needle, weight, not needle.isascii()) for needle, weight in heaviest]
 
 
-def _cut(text: str, start: int, length: int, withheld: Sequence[str]) -> str:
+def _cut(text: str, start: int, length: int, withheld: Sequence[_Hidden]) -> str:
     """`length` characters from `start`, at the borders of words, in one line, with the withheld texts elided."""
     end = min(len(text), start + length)
     if start:  # not in the middle of a word
@@ -155,19 +167,12 @@ def _cut(text: str, start: int, length: int, withheld: Sequence[str]) -> str:
     return f"{'... ' if start else ''}{shown}{' ...' if end < len(text) else ''}"
 
 
-def _without(text: str, start: int, end: int, withheld: Sequence[str]) -> str:
+def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> str:
     """`text[start:end]` without the withheld texts, also where an edge cuts through one."""
-    margin = max(map(len, withheld)) * 2 + 20
+    margin = max([size for _, _, size in withheld]) * 2 + 20
     low, high = max(0, start - margin), min(len(text), end + margin)
     region = text[low:high]
-    lower = region.lower()
-    spans = []
-    for needle in withheld:
-        first = _first_word(needle)
-        if first and first in lower:
-            pattern = _pattern(needle)
-            if pattern is not None:
-                spans += [match.span() for match in pattern.finditer(region)]
+    spans = [match.span() for _, pattern, _ in withheld for match in pattern.finditer(region)]
     if not spans:
         return text[start:end]
     spans.sort()
@@ -185,21 +190,15 @@ def _without(text: str, start: int, end: int, withheld: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def _first_word(needle: str) -> str:
-    """What must stand in a text for the needle to stand there: cheap to look for."""
-    parts = needle.lower().split()
-    return parts[0] if parts else ""
-
-
-@lru_cache(maxsize=16_384)
-def _pattern(needle: str) -> re.Pattern[str] | None:
+def _compiled(needle: str) -> _Hidden | None:
     """Whole words; a number is not found within a longer one (`204` not in `1,204` or `204.5`)."""
     words = needle.split()
     if not words:
         return None
     before = r"(?<![\w])(?<!\d[.,])" if words[0][0].isdigit() else (r"(?<!\w)" if _is_word(words[0][0]) else "")
     after = r"(?!\w)(?![.,]\d)" if words[-1][-1].isdigit() else (r"(?!\w)" if _is_word(words[-1][-1]) else "")
-    return re.compile(before + r"[\s*_`~\[\]]+".join(map(re.escape, words)) + after, re.IGNORECASE)
+    pattern = re.compile(before + r"[\s*_`~\[\]]+".join(map(re.escape, words)) + after, re.IGNORECASE)
+    return words[0].lower(), pattern, len(needle)
 
 
 def _is_word(character: str) -> bool:
