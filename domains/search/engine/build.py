@@ -18,7 +18,7 @@ from agentworld_envs.domains.search.engine.dense import VECTORS, Embedder, load_
 from agentworld_envs.domains.search.engine.fts5 import Fts5Writer
 from agentworld_envs.domains.search.engine.manifest import FILE, FORMAT, EngineKind, Manifest, write_manifest
 from agentworld_envs.domains.search.engine.ranking import Writer, indexed_text
-from agentworld_envs.domains.search.engine.store import PageStore, StoreWriter
+from agentworld_envs.domains.search.engine.store import PAGES, PageStore, StoreWriter
 from agentworld_envs.domains.search.engine.tantivy_ranking import TantivyWriter, load
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
@@ -70,7 +70,9 @@ def build(
     embed = load_embedder(dense) if isinstance(dense, str) else dense
     _check(folder)
     _sweep(folder)
-    work = Path(tempfile.mkdtemp(prefix=f"{_prefix(folder)}{os.getpid()}-", dir=folder.parent))
+    outer = Path(tempfile.mkdtemp(prefix=f"{_prefix(folder)}{os.getpid()}-", dir=folder.parent))
+    work = outer / "index"
+    work.mkdir()  # unlike the outer one, for whom the user's umask says
     try:
         manifest = _fill(work, pages, engine, progress)
         if embed is not None:
@@ -92,9 +94,12 @@ def build(
                 }
             )
         write_manifest(work, manifest)
+        if engine == "tantivy":
+            for path in (work / TANTIVY).iterdir():
+                shutil.copymode(work / PAGES, path)  # some are readable by their owner alone
         _move(work, folder)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(outer, ignore_errors=True)
     return BuildReport(folder, manifest.pages, manifest.skipped, manifest.engine, manifest.digest)
 
 
@@ -187,11 +192,8 @@ def _alive(process: int) -> bool:
 
 def _move(work: Path, folder: Path) -> None:
     """Put the finished index in its place."""
-    work.chmod(0o755)
     if not folder.exists():
         work.rename(folder)
         return
-    old = Path(tempfile.mkdtemp(prefix=f"{_prefix(folder)}{os.getpid()}-", dir=folder.parent))
-    folder.rename(old / "old")
+    folder.rename(work.parent / "old")
     work.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Protocol
 
 from agentworld_envs.domains.search.engine.snippets import Snippets
@@ -51,6 +51,8 @@ class SearchIndex(PageIndex):
         limit = min(limit, MAX_LIMIT)
         if limit <= 0 or not (words or query.strip()):
             return []
+        if masked and not isinstance(masked, Set):
+            masked = frozenset(masked)
         found = self._unmasked(query, telling(words), limit, masked)
         make = Snippets(query, words, withheld).of
         return [Hit(url, title, make(text, hidden), date, score) for (url, title, text, date, hidden), score in found]

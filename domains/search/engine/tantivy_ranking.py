@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +19,12 @@ need about a third of it."""
 _CACHED: Final = 200_000
 _SPARE: Final = 2
 """Pages fetched beyond the limit, among which ties are looked for."""
-_MOST: Final = 4096
+_MOST: Final = 65_536
 """Pages fetched to settle a tie."""
-_DIGITS: Final = 4
+_DIGITS: Final = 5
+"""Of a score between 1 and 8 that are kept behind the point, one less for each power of eight."""
 _OPTION: Final = "freq"
+_LOCK: Final = ".tantivy-meta.lock"
 
 
 def load() -> Any:
@@ -82,10 +88,11 @@ class TantivyRanking:
 
     def __init__(self, folder: Path) -> None:
         tantivy = load()
-        index = tantivy.Index.open(str(folder))
-        _register(tantivy, index)
-        index.config_reader("manual")  # a built index never changes; this watches no file
-        self._searcher = index.searcher()
+        with _lockable(folder) as place:
+            index = tantivy.Index.open(str(place))
+            _register(tantivy, index)
+            index.config_reader("manual")  # a built index never changes; this watches no file
+            self._searcher = index.searcher()
         self._schema = index.schema
         self._term_query = tantivy.Query.term_query
         self._boolean_query = tantivy.Query.boolean_query
@@ -119,8 +126,11 @@ class TantivyRanking:
             rows = [address.doc for _, address in hits]
         else:
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        if not hits:
+            return []
         # Sums of 32-bit scores differ in the last digits with the order of summation.
-        found = [(-round(score, _DIGITS), row) for (score, _), row in zip(hits, rows, strict=True)]
+        digits = _DIGITS - math.frexp(hits[0][0])[1] // 3
+        found = [(-round(score, digits), row) for (score, _), row in zip(hits, rows, strict=True)]
         found.sort()
         return [(row, -score) for score, row in found]
 
@@ -145,3 +155,17 @@ class TantivyRanking:
 def _register(tantivy: Any, index: Any) -> None:
     """Pages come analysed: only cut at spaces."""
     index.register_tokenizer("analysed", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
+
+
+@contextmanager
+def _lockable(folder: Path) -> Iterator[Path]:
+    """The index where Tantivy may take its lock while it opens: on a read-only disk, or for a user who may only read,
+    a short-lived folder of links. Once opened, everything is mapped into memory."""
+    if os.access(folder, os.W_OK) and os.access(folder / _LOCK, os.W_OK):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="agentworld-index-") as name:
+        for path in folder.iterdir():
+            if path.name != _LOCK:
+                (Path(name) / path.name).symlink_to(path.absolute())
+        yield Path(name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 from search.engine.judged import Judged, judged, ndcg
-from search.engine.makers import Make
+from search.engine.makers import Make, need
 
 from agentworld_envs.domains.search.engine.ranking import indexed_text
 from agentworld_envs.domains.search.engine.words import query_words, telling, terms
@@ -19,7 +20,9 @@ def the_set() -> Judged:
 
 @pytest.fixture(scope="module")
 def reference(the_set: Judged) -> Any:
-    bm25s = pytest.importorskip("bm25s")
+    need("bm25s")
+    import bm25s
+
     retriever = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
     retriever.index([terms(indexed_text(page)) for page in the_set.pages], show_progress=False)
     return retriever
@@ -27,6 +30,28 @@ def reference(the_set: Judged) -> Any:
 
 def _mean(the_set: Judged, search: Any) -> float:
     return sum(ndcg(search(query), grades) for query, grades in the_set.queries) / len(the_set.queries)
+
+
+def test_beside_bm25s_as_it_comes(make: Make, the_set: Judged) -> None:
+    """With its own tokenizer, stop words and, where PyStemmer is installed, stemmer."""
+    need("bm25s")
+    import bm25s
+
+    stemmer = __import__("Stemmer").Stemmer("english") if find_spec("Stemmer") else None
+    retriever = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
+    texts = [indexed_text(page) for page in the_set.pages]
+    retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+
+    def referred(query: str) -> list[str]:
+        tokens = bm25s.tokenize([query], stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
+        found, _ = retriever.retrieve(tokens, k=10, show_progress=False)
+        return [the_set.pages[row].url for row in found[0]]
+
+    index = make(the_set.pages)
+    ours = _mean(the_set, lambda query: [hit.url for hit in index.search(query, 10)])
+    theirs = _mean(the_set, referred)
+    print(f"nDCG@10: {ours:.4f}; bm25s as it comes {theirs:.4f}")
+    assert ours >= theirs - 0.01
 
 
 def test_quality(make: Make, the_set: Judged, reference: Any) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from search.engine.judged import judged
 from search.engine.makers import Make
 
-from agentworld_envs.domains.search.engine import memory_index
+from agentworld_envs.domains.search.engine import build, memory_index, open_index
 from agentworld_envs.domains.search.pages import Page
 
 PAGES = [
@@ -181,3 +184,49 @@ def test_digests(make: Make) -> None:
     changed = [*PAGES[:-1], Page("8", "https://a.org/8", "Port Lorn", "Another town.")]
     assert make(PAGES).digest != make(changed).digest
     assert make(PAGES).digest != make(PAGES[::-1]).digest
+
+
+def test_fts5_leaves_out_what_every_page_has() -> None:
+    pages = [Page(str(n), f"https://a.org/{n}", "T", f"lamp stone w{n} river{n % 3}") for n in range(12_000)]
+    index = memory_index(pages)
+    engine = index._ranker._engine  # type: ignore[attr-defined]
+    assert engine._affordable(["lamp", "stone", "w77", "river1"]) == ["lamp", "w77", "river1"]
+    assert engine._affordable(["lamp", "stone"]) == ["lamp"]
+    assert index.search("lamp stone w77")[0].url == "https://a.org/77"
+
+
+def test_threads_that_end_leave_no_connection(tmp_path: Path) -> None:
+    build(PAGES, tmp_path / "index", kind="fts5")
+    index = open_index(tmp_path / "index")
+    for _ in range(20):
+        thread = threading.Thread(target=index.search, args=("vale",))
+        thread.start()
+        thread.join()
+    assert len(index._ranker._engine._open) <= 2  # type: ignore[attr-defined]
+    index.close()
+
+
+PROCESS = """
+import hashlib, pathlib, sys
+from agentworld_envs.domains.search.engine import open_index
+from agentworld_envs.domains.search.engine.extract import evidence
+from search.engine.judged import judged
+index = open_index(pathlib.Path(sys.argv[1]))
+digest = hashlib.sha256()
+for query, _ in judged(60, 100).queries:
+    hits = index.search(query, withheld=["mer", "bad"])
+    digest.update(repr(hits).encode())
+    digest.update(repr(evidence(index.page(hits[0].url).text, query)).encode())
+print(digest.hexdigest())
+"""
+
+
+def test_every_process_finds_the_same_bytes(tmp_path: Path, kind: str) -> None:
+    build(judged(60, 100).pages, tmp_path / "index", kind=kind)  # type: ignore[arg-type]
+    tests = str(Path(__file__).parents[2])
+    found = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": tests}
+        command = [sys.executable, "-c", PROCESS, str(tmp_path / "index")]
+        found.add(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert len(found) == 1
