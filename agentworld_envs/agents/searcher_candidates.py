@@ -102,8 +102,9 @@ def ranked(statement: Statement, kind: Kind, asked: Collection[str], known: Iter
         known: names that cannot be the answer.
     """
     if statement.label:
-        whole = [Candidate(statement.value, 0)] if kind == "text" else []
-        return whole or candidates(statement.value, kind, known)
+        if kind != "text":
+            return candidates(statement.value, kind, known)
+        return [] if any(says(statement.value, name) for name in known) else [Candidate(statement.value, 0)]
     # A single word that opens a sentence has its capital from there.
     found = [
         one for one in candidates(statement.text, kind, known) if one.start or " " in one.text or one.text[0].isdigit()

@@ -20,6 +20,7 @@ _TERM: Final = re.compile(r"\s*\((?:(?P<first>\d{4})\s*[-\u2013]\s*(?P<last>\d{4
 _EXACT: Final = ("number", "date", "year")
 _LABELLED: Final = 1.5
 """How much more an infobox, a table or an answered question counts than a sentence."""
+_EXACTLY: Final = 1.2
 _LATER: Final = 0.1
 _GUESS: Final = 0.05
 _BESIDE: Final = 0.2
@@ -137,6 +138,8 @@ class Notes:
 
     def _weight(self, statement: Statement, asked: Sequence[Word], share: float) -> float:
         weight = matched(statement, asked) * share * (_LABELLED if statement.label else 1.0)
+        if weight and statement.label and statement.stems() <= {word.stem for word in asked}:
+            weight *= _EXACTLY  # the label says what is asked and nothing else
         return weight * (1 + sum(says(statement.line, name) for name in self._names)) if weight else 0.0
 
 

@@ -22,7 +22,7 @@ _SUFFIX: Final = re.compile(r"\s+(?:\([^()]*\)|[-\u2013\u2014|]\s.*)$")
 _ABOUT_PAGE: Final = frozenset({"url", "title", "date", "source", "part", "page", "goal"})
 _ANSWERED: Final = re.compile(r"([^?]{8,300}\?)\s+(\S.{0,300})")
 _VALUE: Final = 0.2
-_SECOND: Final = 0.8
+_SECOND: Final = 0.5
 _STATE: Final = re.compile(r"[^:.|]{0,40}?\b(\d{4}(?:-\d\d){0,2}):\s+")
 """What a statement says at its start of the time it is of."""
 _AS_OF: Final = re.compile(

@@ -43,7 +43,7 @@ PAGES = tuple(
             ("towns", "Towns of the coast", "2029-05-01", TOWNS),
             ("coast-guild", "Coast Guild", "2031-01-01", "Members: Ann Bell, Tom Rook and Una Dray\nSeat: Dell"),
             ("una-dray", "Una Dray", "2031-01-01", "Born: 9 June 1930\nLetters kept: 120"),
-            ("news", "A vote on Sunday", "2030-05-01", "On Sunday Tom Rook was elected mayor of Kestrel Bay."),
+            ("news", "A vote on Sunday", "2030-05-01", "On Sunday Kestrel Bay elected Tom Rook as its mayor."),
         )
     )
 )
