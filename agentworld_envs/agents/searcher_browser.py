@@ -72,11 +72,12 @@ class Browser:
         queries = self._chance.order([" ".join([name, *words, *more]), name, self._text])
         end = self.left - -(-self.left // share)
         hits: dict[str, SearchResult] = {}
-        for query in dict.fromkeys(query[:_LONGEST_QUERY].strip() for query in queries if query.strip()):
+        distinct = dict.fromkeys(query[:_LONGEST_QUERY].strip() for query in queries if query.strip())
+        for tried, query in enumerate(distinct, start=1):
             for hit in (yield from self._search(query)):
                 hits.setdefault(hit.url, hit)
             speaking = [hit for hit in hits.values() if self._promise(hit, name, asked) >= _PROMISING]
-            if len(speaking) >= max(self.left - end, 1):
+            if tried > 1 and len(speaking) >= max(self.left - end, 1):  # with a name alone its own page comes first
                 break
         ordered = sorted(hits.values(), key=lambda hit: -self._promise(hit, name, asked))
         promising = [hit for hit in ordered if self._promise(hit, name, asked) >= _PROMISING]
