@@ -119,7 +119,7 @@ def make(
         key: names the world.
 
     Raises:
-        ConfigError: there is no such level, or a negative number.
+        ConfigError: there is no such level, a negative number, or the world is too small for the level.
     """
     if level not in BUILDERS or number < 0:
         raise ConfigError(f"expected a level out of {sorted(BUILDERS)} and a number >= 0, got {level} and {number}")

@@ -24,7 +24,7 @@ class FictionalWorld:
     """
 
     def __init__(self, seed: int, size: str = "small") -> None:
-        """Args: seed: any integer. size: `tiny` (about 120 rows), `small` (about 450), `medium` or `large`
+        """Args: seed: any integer. size: `tiny` (about 130 rows), `small` (about 470), `medium` or `large`
         (10 and 100 times as many).
 
         Raises:
