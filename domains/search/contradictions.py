@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentworld_envs.domains.search.calls import Find, Open, bad_url
+from agentworld_envs.domains.search.engine.snippets import occurs
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.domains.search.reading import page_title, read_results, read_visit
@@ -68,7 +69,6 @@ def _title(page: Page | None, url: str, title: str, shown: Mapping[str, str]) ->
 
 
 def _results(world: SearchWorld, call: Find, observation: str, shown: Mapping[str, str]) -> list[str]:
-    asked = " ".join(call.queries).casefold()
     found = []
     for result in read_results(observation, call.layout) or ():
         url = _name(result.url)
@@ -84,23 +84,10 @@ def _results(world: SearchWorld, call: Find, observation: str, shown: Mapping[st
             found.append(
                 f"{url} is dated {render_date(page.date)}, and the answer dates it {result.date.strip()!r:.60}"
             )
-        snippet = result.snippet.casefold()
-        for text in page.withheld if page is not None else ():
-            if told(text.casefold(), snippet) and text.casefold() not in asked:
+        for text in (*world.withheld, *(page.withheld if page is not None else ())):
+            if occurs(text, result.snippet) and not any(occurs(text, query) for query in call.queries):
                 found.append(f"the snippet of {url} shows {text!r}, which only the page itself tells")
     return list(dict.fromkeys(found))
-
-
-def told(text: str, snippet: str) -> bool:
-    """Whether a snippet has a text as words of its own: `12` is not in `1912`."""
-    start = snippet.find(text) if text else -1
-    while start >= 0:
-        end = start + len(text)
-        before, after = snippet[start - 1 : start], snippet[end : end + 1]
-        if not (before.isalnum() and text[0].isalnum()) and not (after.isalnum() and text[-1].isalnum()):
-            return True
-        start = snippet.find(text, start + 1)
-    return False
 
 
 def _name(url: str) -> str | None:

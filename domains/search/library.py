@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_PLACES = 64
 """Worlds and indexes that are kept; those that were not asked for longest go first."""
 MOST_PAGES = 100_000
-"""Of all pages in memory together, unless a single world has more: about 400 MiB. A small world has 270."""
+"""Of all pages in memory together, unless a single world has more: about 350 MiB. A small world has some 230."""
 
 
 class Place:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentworld_envs.domains.search.library import LIBRARY
-from agentworld_envs.interface import ConfigError, Task, TaskSource, unknown_name
+from agentworld_envs.interface import ConfigError, Task, TaskError, TaskSource, unknown_name
 
 SPLITS = ("train", "valid")
 LEVELS = (1, 2, 3)
@@ -134,11 +134,18 @@ def place_of(choice: Choice, number: int) -> tuple[int, int]:
 
 
 def make_task(choice: Choice, level: int, number: int) -> Task:
-    """The task of an id, made anew; a pure function of the arguments."""
+    """The task of an id, made anew; a pure function of the arguments.
+
+    Raises:
+        TaskError: its world has no such question, which happens in tiny ones.
+    """
     seed, asked = place_of(choice, number)
     fiction = LIBRARY.fiction(seed, choice.size).fiction
     assert fiction is not None, "the library made it of one"
-    question = fiction.question(asked, level)
+    try:
+        question = fiction.question(asked, level)
+    except ConfigError as error:  # a rare world has none: the others go on
+        raise TaskError(f"Task {_id(choice, level, number)!r} cannot be had: {error}") from error
     return Task(
         id=_id(choice, level, number),
         domain="search",

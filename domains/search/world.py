@@ -44,7 +44,7 @@ class SearchWorld(World):
         self.masked = masked
         self.state = SearchState()
         self._question = question
-        self._withheld = tuple(withheld)
+        self.withheld = tuple(withheld)
 
     def reset(self) -> str:
         return self._question
@@ -80,7 +80,7 @@ class SearchWorld(World):
         return self.state.evidence()
 
     def fork(self) -> SearchWorld:
-        twin = SearchWorld(self.place, self._question, self.masked, self._withheld)
+        twin = SearchWorld(self.place, self._question, self.masked, self.withheld)
         twin.state = self.state.fork()
         return twin
 
@@ -89,7 +89,7 @@ class SearchWorld(World):
         return self.state.answer is not None
 
     def _search(self, query: str) -> list[Hit]:
-        return self.place.index.search(query, RESULTS_PER_QUERY, masked=self.masked, withheld=self._withheld)
+        return self.place.index.search(query, RESULTS_PER_QUERY, masked=self.masked, withheld=self.withheld)
 
     def _extract(self, call: Open) -> str:
         [url] = call.urls

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from search.support import DOMAIN
 
+from agentworld_envs import AgentWorldEnv
 from agentworld_envs.domains.search import GeneratedTasks
+from agentworld_envs.domains.search.fiction.world import FictionalWorld
 from agentworld_envs.domains.search.library import LIBRARY
 from agentworld_envs.domains.search.tasks import LEVELS, QUESTIONS_PER_WORLD, Choice, place_of
 from agentworld_envs.interface import ConfigError, Task, TaskError
@@ -165,6 +168,19 @@ def test_broken_tasks(state: dict[str, object], words: str) -> None:
     task = Task(id="t", domain="search", instruction="?", initial_state=state, verifier=verifier)
     with pytest.raises(TaskError, match=words):
         DOMAIN.world(task)
+
+
+def test_a_world_without_a_question_is_the_failure_of_its_own_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(self: FictionalWorld, number: int, level: int = 1) -> None:
+        raise ConfigError("no question of level 1: take a larger world")
+
+    with closing(AgentWorldEnv("search", tasks="train:tiny")) as env:
+        with monkeypatch.context() as patch:
+            patch.setattr(FictionalWorld, "question", none)
+            _, info = env.reset(seed=0)
+        assert info["failure"].kind == "task"
+        assert "take a larger world" in info["failure"].message
+        assert env.reset(seed=0)[1]["failure"] is None
 
 
 def test_a_task_needs_an_answer() -> None:

@@ -14,7 +14,6 @@ from agentworld_envs.backends.world_model import (
     WorldModelConfig,
 )
 from agentworld_envs.backends.world_model.codec import wrap
-from agentworld_envs.domains.search.contradictions import told
 from agentworld_envs.domains.search.engine.snippets import occurs
 from agentworld_envs.domains.search.library import LIBRARY
 from agentworld_envs.domains.search.rendering import render_date
@@ -180,10 +179,12 @@ def test_snippets_that_leak() -> None:
     assert tracker.contradictions(asked, at.act(asked)) == [], "what was asked for may be repeated"
     lite = at.act(LITE).replace("founded in [...]", "founded in 1642")
     assert any("shows '1642'" in line for line in tracker.contradictions(LITE, lite))
-    assert told("12", "in 12.")
-    assert not told("12", "in 1912.")
-    assert not told("12", "in 12th")
-    assert not told("", "x")
+    longer = call("web_search", query="Velm")
+    shown = f"[1] {VELM}\nTitle: Velm\nSnippet: A crown is 0.1642 marks.\nDate: Apr 7, 2031"
+    assert tracker.contradictions(longer, shown) == [], "a number within a longer one is another number"
+    strict = SearchTracker(world(withheld=["trees"]))
+    told = strict.contradictions(longer, shown.replace("marks", "trees"))
+    assert told == [f"the snippet of {VELM} shows 'trees', which only the page itself tells"]
 
 
 def test_titles_dates_and_denials() -> None:
