@@ -13,12 +13,13 @@ from agentworld_envs.agents.noisy import NoisyExpert
 from agentworld_envs.agents.random import RandomAgent
 from agentworld_envs.agents.replay import ReplayAgent
 from agentworld_envs.agents.rollout import Progress, Rollout, rollout
+from agentworld_envs.agents.searcher import VISITS, Searcher
 from agentworld_envs.agents.summary import EpisodeResult, RolloutSummary, wilson_interval
 from agentworld_envs.backends.world_model.engines import Engine, Sampling
 from agentworld_envs.interface import ConfigError, unknown_name
 from agentworld_envs.trajectories import Trajectory
 
-AGENTS: tuple[str, ...] = (ExpertAgent.name, LLMAgent.name, RandomAgent.name, ReplayAgent.name)
+AGENTS: tuple[str, ...] = (ExpertAgent.name, LLMAgent.name, RandomAgent.name, ReplayAgent.name, Searcher.name)
 """Names that `build_agent` knows."""
 
 
@@ -29,15 +30,19 @@ def build_agent(
     sampling: Sampling | None = None,
     seed: int = 0,
     trajectories: Sequence[Trajectory] | None = None,
+    visits: int = VISITS,
+    temperature: float = 0.0,
 ) -> Agent:
     """An agent by name. Loads no model yet.
 
     Args:
-        name: `expert`, `llm`, `random` or `replay`.
+        name: `expert`, `llm`, `random`, `replay` or `searcher`.
         model: for `llm`, a model string or an engine.
         sampling: for `llm`, temperature, tokens and so on; see `LLMAgent`.
-        seed: for `llm` and `random` (>= 0).
+        seed: for `llm`, `random` and `searcher` (>= 0).
         trajectories: for `replay`, what it plays.
+        visits: for `searcher`, most pages that it opens (>= 0).
+        temperature: for `searcher`, how much it leaves to chance (>= 0).
 
     Raises:
         ConfigError: no such agent, or it lacks what it needs.
@@ -56,6 +61,8 @@ def build_agent(
         if trajectories is None:
             raise ConfigError("The agent 'replay' needs trajectories, from read_trajectories(FILE).")
         return ReplayAgent(trajectories)
+    if name == Searcher.name:
+        return Searcher(visits, temperature=temperature, seed=seed)
     raise unknown_name("agent", name, AGENTS)
 
 
@@ -75,6 +82,7 @@ __all__ = [
     "ReplayAgent",
     "Rollout",
     "RolloutSummary",
+    "Searcher",
     "build_agent",
     "compare",
     "count_faults",

@@ -17,7 +17,7 @@ from agentworld_envs.backends.world_model import WorldModelConfig
 from agentworld_envs.cli import options
 from agentworld_envs.cli.console import say, stderr, stdout
 from agentworld_envs.cli.fidelity_report import print_fidelity
-from agentworld_envs.cli.rollout import AGENT, make_agent
+from agentworld_envs.cli.rollout import AGENT, AgentTemperature, make_agent
 from agentworld_envs.domains import load_domain
 from agentworld_envs.evaluation.drift_plot import draw_drift
 from agentworld_envs.evaluation.fidelity import MODES, Fidelity
@@ -41,7 +41,7 @@ def fidelity(
     ] = None,
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Of each model in each mode.")] = 20,
     mode: Annotated[str, typer.Option(help="teacher_forced, free_running or both.")] = "both",
-    agent: Annotated[str, typer.Option(help="expert, random or llm.", rich_help_panel=AGENT)] = "expert",
+    agent: Annotated[str, typer.Option(help="expert, random, searcher or llm.", rich_help_panel=AGENT)] = "expert",
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Step limit. Default: the task's own.")] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for fidelity.json and drift.png.")] = Path("fidelity"),
     seed: options.Seed = 0,
@@ -55,7 +55,7 @@ def fidelity(
     agent_max_tokens: Annotated[
         int, typer.Option(min=1, help="Longest answer in tokens.", rich_help_panel=AGENT)
     ] = 512,
-    agent_temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.", rich_help_panel=AGENT)] = 0.7,
+    agent_temperature: AgentTemperature = None,
     cassette: Annotated[
         str | None, typer.Option(help="FILE, record:FILE or replay-or-fail:FILE.", rich_help_panel=SIMULATOR)
     ] = None,

@@ -15,17 +15,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agentworld_envs import AgentWorldVectorEnv, ConfigError, resolve_id
 from agentworld_envs.agents import Agent, EpisodeResult, Rollout, RolloutSummary, build_agent
 from agentworld_envs.agents.rollout import Progress as Callback
+from agentworld_envs.agents.searcher import VISITS
 from agentworld_envs.cli import options
 from agentworld_envs.cli.console import say, stderr, stdout
 from agentworld_envs.cli.report import print_summary
 
 AGENT = "Agent"
+LLM_TEMPERATURE = 0.7
+
+AgentTemperature = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="0 is greedy. Default: 0.7 for llm, 0 for searcher.", rich_help_panel=AGENT),
+]
+AgentVisits = Annotated[
+    int, typer.Option(min=0, help="Pages that agent searcher may open in an episode.", rich_help_panel=AGENT)
+]
 
 
 def rollout_command(
     env_id: options.EnvId,
     backend: options.Backend = "real",
-    agent: Annotated[str, typer.Option(help="expert, random or llm.", rich_help_panel=AGENT)] = "expert",
+    agent: Annotated[str, typer.Option(help="expert, random, searcher or llm.", rich_help_panel=AGENT)] = "expert",
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="How many episodes.")] = 10,
     num_envs: Annotated[int, typer.Option(min=1, help="Episodes at a time; changes speed, never results.")] = 8,
     seed: options.Seed = 0,
@@ -39,7 +49,8 @@ def rollout_command(
     agent_max_tokens: Annotated[
         int, typer.Option(min=1, help="Longest answer in tokens.", rich_help_panel=AGENT)
     ] = 512,
-    agent_temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.", rich_help_panel=AGENT)] = 0.7,
+    agent_temperature: AgentTemperature = None,
+    agent_visits: AgentVisits = VISITS,
     model: options.Model = None,
     cassette: options.Cassette = None,
     max_tokens: options.MaxTokens = None,
@@ -58,7 +69,7 @@ def rollout_command(
     """
     domain = options.domain_of(env_id)
     controlled = options.control_of(control, inject, fault_count, fault_duration, instruction)
-    player = make_agent(agent, agent_model, agent_max_tokens, agent_temperature, seed)
+    player = make_agent(agent, agent_model, agent_max_tokens, agent_temperature, seed, agent_visits)
     appended = record is not None and record.exists() and record.stat().st_size > 0
     try:
         env = AgentWorldVectorEnv(
@@ -103,14 +114,17 @@ def rollout_command(
         raise typer.Exit(1)
 
 
-def make_agent(name: str, model: str | None, max_tokens: int, temperature: float, seed: int) -> Agent:
+def make_agent(
+    name: str, model: str | None, max_tokens: int, temperature: float | None, seed: int, visits: int = VISITS
+) -> Agent:
     """An agent from the options that commands have for it."""
     if name != "llm":
-        return build_agent(name, seed=seed)
+        return build_agent(name, seed=seed, visits=visits, temperature=temperature or 0.0)
     from agentworld_envs.backends.world_model import Sampling
 
     if model is None:
         raise ConfigError("--agent llm needs --agent-model, e.g. openai:http://127.0.0.1:8000/v1#MODEL.")
+    temperature = LLM_TEMPERATURE if temperature is None else temperature
     return build_agent(name, model=model, seed=seed, sampling=Sampling(temperature=temperature, max_tokens=max_tokens))
 
 

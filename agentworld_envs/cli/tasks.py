@@ -12,10 +12,11 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from agentworld_envs.agents import Agent, NoisyExpert
+from agentworld_envs.agents import Agent, NoisyExpert, Searcher
+from agentworld_envs.agents.searcher import VISITS
 from agentworld_envs.cli import options
 from agentworld_envs.cli.console import plain_table, say, stderr, stdout
-from agentworld_envs.cli.rollout import make_agent
+from agentworld_envs.cli.rollout import AgentVisits, make_agent
 from agentworld_envs.domains import load_domain
 from agentworld_envs.evaluation.difficulty import DifficultyFilter, DifficultySettings
 from agentworld_envs.evaluation.difficulty import Progress as Callback
@@ -67,7 +68,9 @@ def filter_command(
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many tasks, from the first one on.")] = 100,
     k: Annotated[int, typer.Option("--k", "-k", min=2, help="Rollouts of each task, each with another seed.")] = 8,
     keep: Annotated[str | None, typer.Option(help="Successes of a kept task, e.g. 1-7. Default: 1 to k-1.")] = None,
-    agent: Annotated[str, typer.Option(help=f"random, llm or {NOISY}: one that draws.", rich_help_panel=AGENT)] = NOISY,
+    agent: Annotated[
+        str, typer.Option(help=f"random, searcher, llm or {NOISY}: one that draws.", rich_help_panel=AGENT)
+    ] = NOISY,
     epsilon: Annotated[
         float, typer.Option(min=0.0, max=1.0, help=f"Share of slips of {NOISY}.", rich_help_panel=AGENT)
     ] = 0.3,
@@ -82,6 +85,7 @@ def filter_command(
         int, typer.Option(min=1, help="Longest answer in tokens.", rich_help_panel=AGENT)
     ] = 512,
     agent_temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.", rich_help_panel=AGENT)] = 0.7,
+    agent_visits: AgentVisits = VISITS,
     model: options.Model = None,
     cassette: options.Cassette = None,
 ) -> None:
@@ -94,12 +98,14 @@ def filter_command(
     about |= {"epsilon": epsilon} if agent == NOISY else {}
     if agent == "llm":
         about |= {"model": agent_model, "max_tokens": agent_max_tokens, "temperature": agent_temperature}
+    if agent == Searcher.name:
+        about |= {"visits": agent_visits, "temperature": agent_temperature}
     environment: dict[str, Any] = {"backend": backend, "reward": reward, "max_steps": max_steps, "sandbox": sandbox}
     environment |= {"model": model, "cassette": cassette}
     settings = DifficultySettings(
         tasks=tasks, n=n, k=k, keep=parse_keep(keep), seed=seed, agent=about, environment=environment
     )
-    player = _agent(agent, epsilon, seed, agent_model, agent_max_tokens, agent_temperature)
+    player = _agent(agent, epsilon, seed, agent_model, agent_max_tokens, agent_temperature, agent_visits)
     try:
         chooser = DifficultyFilter(options.domain_of(env_id), settings, out, player, num_envs=num_envs)
         try:
@@ -129,10 +135,12 @@ def parse_keep(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2] or match[1])
 
 
-def _agent(name: str, epsilon: float, seed: int, model: str | None, max_tokens: int, temperature: float) -> Agent:
+def _agent(
+    name: str, epsilon: float, seed: int, model: str | None, max_tokens: int, temperature: float, visits: int
+) -> Agent:
     if name == NOISY:
         return NoisyExpert(epsilon, seed)
-    return make_agent(name, model, max_tokens, temperature, seed)
+    return make_agent(name, model, max_tokens, temperature, seed, visits)
 
 
 @contextmanager
