@@ -11,7 +11,7 @@ SAFETENSORS := models/smollm2-safetensors
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .NOTPARALLEL:
 
-.PHONY: demo demo-llm test lint types unit sandbox vllm sandbox-image terminal-tasks gymnasium-1.2 benchmarks clean
+.PHONY: demo demo-llm test lint types unit sandbox vllm sandbox-image terminal-tasks gymnasium-1.2 benchmarks search-checks clean
 
 # With the world model that comes with the package: nothing to download but numpy and its like.
 demo: $(VENV)/.core
@@ -57,6 +57,12 @@ terminal-tasks: $(VENV)/.dev
 	$(BIN)/python benchmarks/terminal_tasks.py --kind namespace
 	$(BIN)/python benchmarks/terminal_tasks.py --kind docker
 
+# Web search: determinism, masks, snippets and the filter of difficulty; then a thousand fictional worlds, in which every
+# question is answered by the expert through the tools alone. About half an hour.
+search-checks: $(VENV)/.dev
+	$(BIN)/python benchmarks/search_checks.py
+	$(BIN)/python benchmarks/fictional_worlds.py --worlds 1000
+
 # The oldest Gymnasium that is supported: the conformance kit once more. What only wraps another backend is left out.
 gymnasium-1.2: .venv-gymnasium-1.2/.done
 	.venv-gymnasium-1.2/bin/pytest tests/conformance -q -n 2 --dist worksteal -k 'not faults and not shadow'
@@ -68,6 +74,7 @@ benchmarks: $(VENV)/.dev .venv-textworld/.tried .venv-swerex/.tried .venv-vllm/.
 	if test -e .venv-vllm/.done; then .venv-vllm/bin/python benchmarks/world_model.py --vllm $(SAFETENSORS); \
 	else $(BIN)/python benchmarks/world_model.py; fi
 	$(BIN)/python benchmarks/bundled.py
+	$(BIN)/python benchmarks/search.py --sizes 10000 100000
 	AGENTWORLD_SWEREX_PYTHON=$$(test -e .venv-swerex/.done && echo $(CURDIR)/.venv-swerex/bin/python) \
 	$(BIN)/python benchmarks/sandbox.py
 
