@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentworld_envs.domains.search.fiction import reading, values
+from agentworld_envs.domains.search.fiction.pages import HEADINGS
 from agentworld_envs.domains.search.fiction.program import run
 from agentworld_envs.domains.search.fiction.questions import Question
 from agentworld_envs.domains.search.fiction.relations import Relation, relations
@@ -110,7 +111,9 @@ class _Reader:
     @staticmethod
     def _queries(name: str, relation: Relation) -> tuple[str, ...]:
         asked = tuple(says.replace("{s}", name).replace("{o}", "").rstrip(".") for says in relation.says)
-        return (name, f"{name} {relation.label}", *asked, relation.ask.replace("{x}", name))
+        # At last through what periodicals there are: who is often spoken of is on more pages than one search shows.
+        told = tuple(f"{heading}: {name} {relation.label}" for heading in HEADINGS)
+        return (name, f"{name} {relation.label}", *asked, relation.ask.replace("{x}", name), *told)
 
     def named(self, name: str) -> str:
         """The main name of what is called by another one.

@@ -18,6 +18,8 @@ _NOTES = (
 )
 _TALKS = (("radio", "Radio questions"), ("readers", "Readers ask"), ("quiz", "Evening of questions"))
 _REGISTERS = (("register", "Register"), ("yearbook", "Yearbook table"), ("directory", "Directory"))
+HEADINGS = tuple(heading for _, heading in (*_NOTES, *_TALKS, *_REGISTERS))
+"""How the titles of restatements begin."""
 _SHARE = 0.6
 _TABLE_ROWS = 8
 _TABLE_COLUMNS = 3
