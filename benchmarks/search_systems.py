@@ -62,12 +62,13 @@ class Ours(System):
         )
         local = threading.local()
 
-        def search(query: str) -> Any:
+        def search(query: str | list[str]) -> Any:
             env = getattr(local, "env", None)
             if env is None:
                 env = local.env = gym.make("AgentWorld/Search-v0", max_steps=10_000_000, disable_env_checker=True)
                 env.reset(seed=0, options={"task": task})
-            return env.step(json.dumps({"name": "web_search", "arguments": {"query": query}}))
+            arguments = {"query": query} if isinstance(query, str) else {"queries": query}
+            return env.step(json.dumps({"name": "web_search", "arguments": arguments}))
 
         return search
 
