@@ -35,8 +35,7 @@ def render_results(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
         for hit in hits:
             number += 1
             blocks.append(
-                f"[{number}] {hit.url}\nTitle: {title_of(hit)}\nSnippet: {one_line(hit.snippet)}\n"
-                f"Date: {render_date(hit.date)}"
+                f"[{number}] {hit.url}\nTitle: {title_of(hit)}\nSnippet: {hit.snippet}\nDate: {render_date(hit.date)}"
             )
     blocks += [nothing_for(query) for query, hits in found if not hits]
     return "\n\n".join(blocks)
@@ -53,10 +52,7 @@ def render_search(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
             parts.append(nothing_for(query))
             continue
         lines = [search_header(query, len(new))]
-        lines += [
-            f"{number}. [{title_of(hit)}]({hit.url})\n{one_line(hit.snippet)}"
-            for number, hit in enumerate(new, start=1)
-        ]
+        lines += [f"{number}. [{title_of(hit)}]({hit.url})\n{hit.snippet}" for number, hit in enumerate(new, start=1)]
         if not new:
             lines.append("All that was found is listed above already.")
         parts.append("\n\n".join(lines))
@@ -106,7 +102,10 @@ def visit_header(page: Page, goal: str) -> str:
 
 def title_of(shown: Page | Hit) -> str:
     """A title in one line; the address of what has none."""
-    return one_line(shown.title) or shown.url
+    title = shown.title
+    if title.isprintable() and "  " not in title and title.strip() == title:  # as `one_line`, without a call
+        return title or shown.url
+    return one_line(title) or shown.url
 
 
 def heading(page: Page) -> str:
