@@ -35,7 +35,8 @@ def render_results(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
         for hit in hits:
             number += 1
             blocks.append(
-                f"[{number}] {hit.url}\nTitle: {title_of(hit)}\nSnippet: {hit.snippet}\nDate: {render_date(hit.date)}"
+                f"[{number}] {hit.url}\nTitle: {title_of(hit)}\nSnippet: {_safe(hit.snippet)}\n"
+                f"Date: {render_date(hit.date)}"
             )
     blocks += [nothing_for(query) for query, hits in found if not hits]
     return "\n\n".join(blocks)
@@ -52,11 +53,18 @@ def render_search(found: Sequence[tuple[str, Sequence[Hit]]]) -> str:
             parts.append(nothing_for(query))
             continue
         lines = [search_header(query, len(new))]
-        lines += [f"{number}. [{title_of(hit)}]({hit.url})\n{hit.snippet}" for number, hit in enumerate(new, start=1)]
+        lines += [
+            f"{number}. [{title_of(hit)}]({hit.url})\n{_safe(hit.snippet)}" for number, hit in enumerate(new, start=1)
+        ]
         if not new:
             lines.append("All that was found is listed above already.")
         parts.append("\n\n".join(lines))
     return f"\n{RULE}\n".join(parts)
+
+
+def _safe(snippet: str) -> str:
+    """A snippet, which is one line already, or is made one where an index of another kind did not keep to that."""
+    return snippet if snippet.isprintable() else one_line(snippet)
 
 
 def search_header(query: str, count: int) -> str:
