@@ -12,8 +12,7 @@ from urllib.parse import unquote
 
 from agentworld_envs.domains.search import engine
 from agentworld_envs.domains.search.answers import render
-from agentworld_envs.domains.search.answers.normal import normalise
-from agentworld_envs.domains.search.datasets.contexts import pages_of, title_url
+from agentworld_envs.domains.search.datasets.contexts import addresses_of, pages_of, title_url
 from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
@@ -57,6 +56,7 @@ class DatasetTasks(TaskSource):
         if limit is not None and limit < 1:
             raise ConfigError(f"Expected limit to be at least 1, got {limit}.")
         self.path, self.mask, self.index_folder, self._limit = path, mask, index, limit
+        self._place = os.path.abspath(path if index is None else index)
         self.questions = read_questions(path)
         """The file's questions, with the rows that were left out."""
         self._rows: Sequence[QuestionRow] = self.questions.rows[:limit]
@@ -126,7 +126,8 @@ class DatasetTasks(TaskSource):
         if not 0 <= index < len(self._rows):
             raise IndexError(f"The set {self.name!r} has {len(self._rows)} tasks, got index {index}.")
         row = self._rows[index]
-        place: Any = {"contexts": self.path} if self.index_folder is None else self.index_folder
+        # Absolute, so that a recording can be played again from another folder.
+        place: Any = {"contexts": self._place} if self.index_folder is None else self._place
         return Task(
             id=row.id,
             domain="search",
@@ -159,14 +160,10 @@ class DatasetTasks(TaskSource):
 
     def _pages_of(self, title: str) -> list[str]:
         """Addresses of the pages of a title."""
+        if self._index is not None:
+            return addresses_of(self._index, title)
         url = title_url(title)
-        if self._index is None:
-            return [url] if url in self._pages else []
-        wanted = normalise(title)
-        hits = [hit.url for hit in self._index.search(title, 20) if normalise(hit.title) == wanted]
-        if url not in hits and self._index.page(url) is not None:
-            hits.append(url)
-        return hits
+        return [url] if url in self._pages else []
 
 
 def _again(path: str, index: str | None, mask: Mask, limit: int | None, name: str) -> DatasetTasks:
