@@ -37,6 +37,8 @@ def writings(spec: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _of_number(value: float) -> list[str]:
+    if abs(value) >= 1e300:
+        return []
     if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
         plain, grouped = str(int(value)), f"{int(value):,}"
     else:
