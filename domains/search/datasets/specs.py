@@ -60,8 +60,13 @@ def _problem(spec: Mapping[str, Any], error: TaskError) -> str:
             continue
         names.append(str(part))
     why = str(first.get("ctx", {}).get("error", "")) if first.get("type") == "value_error" else ""
-    where = f"{'.'.join(names)!r}" if names else "a field or cell"
-    return f"cannot be checked: {why}" if why else f"has {where} that cannot be: {str(value)[:80]!a}"
+    if why:
+        return f"cannot be checked: {why}"
+    if first.get("type") == "missing":
+        return f"has no {'.'.join([*names, str(first['loc'][-1])])!r}"
+    if names:
+        return f"has {'.'.join(names)!r} that cannot be: {str(value)[:80]!a}"
+    return f"has a cell that is not of its column's kind: {str(first.get('input'))[:80]!a}"
 
 
 def _named(names: list[str]) -> str:
