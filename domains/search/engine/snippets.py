@@ -20,6 +20,14 @@ _PLACES: Final = 3
 """Occurrences of one word that are looked at."""
 _LEAD: Final = 60
 """Characters shown before the first word that matched."""
+_AROUND: Final = 1_500
+"""Of a page with withheld texts: characters on both sides of the best window that are looked at once these are out."""
+_RUN: Final = re.compile(
+    r"\[\.\.\.\](?:(?:[\s|,;:*_`~/-]|\b(?:and|or)\b)*+(?:\[\.\.\.\]|\(\[\.\.\.\](?:-\[\.\.\.\])?\)))+"
+)
+"""Withheld texts with nothing to read between them."""
+_EMPTY: Final = re.compile(r"\|(?:\s*(?::?-{2,}:?\s*)?\|)+")
+"""Cells of a table with nothing in them, or with the rule below its heading."""
 
 _Hidden = tuple[str, re.Pattern[str], int]
 """A withheld text: its first word in lower case, which is cheap to look for; the whole; its length."""
@@ -58,22 +66,46 @@ class Snippets:
             hidden = hidden + self._hidden(withheld)
         if hidden:
             hidden = [one for one in hidden if one[0] in lower]
+            if hidden:
+                return self._clear(text, lower, hidden)
         if len(text) <= self._length:
-            return _cut(text, 0, self._length, hidden)
-        if len(lower) != len(text):  # a few letters are two in lower case: "İ"
-            lower = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
-        return _cut(text, self._window(lower), self._length, hidden)
+            return _cut(text, 0, self._length)
+        if len(lower) != len(text):
+            lower = _lowered(text)
+        return _cut(text, self._window(lower), self._length)
+
+    def _clear(self, text: str, lower: str, hidden: Sequence[_Hidden]) -> str:
+        """The snippet of a page with withheld texts: these are taken out, then the window is chosen in what is left.
+
+        So there is something to read in it, and words that stay hidden do not draw it.
+        """
+        low, high = 0, len(text)
+        if high > 2 * _AROUND:
+            start = self._window(lower if len(lower) == high else _lowered(text))
+            low, high = max(0, start - _AROUND), min(high, start + _AROUND)
+            low = text.find(" ", low, start) + 1 or start if low else 0
+        shown = _EMPTY.sub("|", _RUN.sub(ELISION, _without(text, low, high, hidden)))
+        shown = " ".join(shown.split())
+        start = self._window(_lowered(shown), shown) if len(shown) > self._length else 0
+        return _cut(shown, start, self._length, low > 0, high < len(text))
 
     def _hidden(self, withheld: Sequence[str]) -> list[_Hidden]:
         """Those that the query does not have."""
+        asked = self._query.lower()
         found = [_compiled(text) for text in withheld]
-        return [one for one in found if one is not None and one[1].search(self._query) is None]
+        # The expression is slow: it is only tried where the first word is.
+        return [one for one in found if one is not None and (one[0] not in asked or one[1].search(self._query) is None)]
 
-    def _window(self, lower: str) -> int:
-        """Where the best window begins: most distinct words of the query, the earliest of equals."""
+    def _window(self, lower: str, shown: str = "") -> int:
+        """Where the best window begins: most distinct words of the query, the earliest of equals.
+
+        Args:
+            lower: the text in lower case.
+            shown: the text with its elisions. Then, of equals, the window with most to read.
+        """
         find = lower.find
         places: list[tuple[int, str, int]] = []
-        few = 1 if len(self._needles) == 1 else _PLACES
+        few = 1 if len(self._needles) == 1 and not shown else _PLACES
         for needle, weight, inside in self._needles:
             at, found = find(needle, 0, _SCANNED), 0
             while at >= 0:
@@ -91,13 +123,14 @@ class Snippets:
             best = places[0][0]
             reach = self._length - _LEAD
             if places[-1][0] - best > reach:
-                best = _densest(places, reach)
+                best = _densest(places, reach, shown)
         return best - _LEAD if best > _LEAD else 0
 
 
-def _densest(places: list[tuple[int, str, int]], reach: int) -> int:
-    """The first of the places from where the heaviest set of distinct words is within reach."""
-    best, best_weight = 0, -1
+def _densest(places: list[tuple[int, str, int]], reach: int, shown: str = "") -> int:
+    """The first of the places from where the heaviest set of distinct words is within reach; where elisions are shown,
+    of equals that with most words besides them."""
+    best, best_weight, best_told = 0, -1, 0
     last = places[-1][0]
     for i, (at, _, _) in enumerate(places):
         weight, seen = 0, set()
@@ -107,11 +140,26 @@ def _densest(places: list[tuple[int, str, int]], reach: int) -> int:
             if needle not in seen:
                 seen.add(needle)
                 weight += value
+        if shown:
+            if weight >= best_weight:
+                left, right = max(0, at - _LEAD), at + reach
+                told = shown.count(" ", left, right) - shown.count(ELISION, left, right)
+                if weight > best_weight or told > best_told:
+                    best, best_weight, best_told = at, weight, told
+            continue
         if weight > best_weight:
             best, best_weight = at, weight
         if last - at <= reach:  # all that follow see less
             break
     return best
+
+
+def _lowered(text: str) -> str:
+    """In lower case and as long as before: a few letters are two in lower case, as "İ"."""
+    lower = text.lower()
+    if len(lower) != len(text):
+        lower = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+    return lower
 
 
 def snippet(text: str, query: str, withheld: Sequence[str] = (), length: int = LENGTH) -> str:
@@ -152,8 +200,13 @@ def _needles(words: Mapping[str, str]) -> list[tuple[str, int, bool]]:
     return [(needle, weight, not needle.isascii()) for needle, weight in heaviest]
 
 
-def _cut(text: str, start: int, length: int, withheld: Sequence[_Hidden]) -> str:
-    """`length` characters from `start`, at the borders of words, in one line, with the withheld texts elided."""
+def _cut(text: str, start: int, length: int, before: bool = False, after: bool = False) -> str:
+    """`length` characters from `start`, at the borders of words, in one line.
+
+    Args:
+        before: whether there is more before the text.
+        after: whether there is more after it.
+    """
     end = min(len(text), start + length)
     if start:  # not in the middle of a word
         space = text.find(" ", start, start + 30)
@@ -161,10 +214,10 @@ def _cut(text: str, start: int, length: int, withheld: Sequence[_Hidden]) -> str
     if end < len(text):
         space = text.rfind(" ", end - 30, end)
         end = space if space > start else end
-    shown = _without(text, start, end, withheld) if withheld else text[start:end]
+    shown = text[start:end]
     if not shown.isprintable() or "  " in shown:  # what is printable is one line; splitting costs five times as much
         shown = " ".join(shown.split())
-    return f"{'... ' if start else ''}{shown}{' ...' if end < len(text) else ''}"
+    return f"{'... ' if start or before else ''}{shown}{' ...' if after or end < len(text) else ''}"
 
 
 def _without(text: str, start: int, end: int, withheld: Sequence[_Hidden]) -> str:

@@ -62,6 +62,59 @@ def test_not_withheld_from_those_who_know_it() -> None:
     assert not occurs("", "anything")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Of Ana Vale, Port Lorn and **1,204** men.", "Of [...]** men."),
+        ("Led by Ana Vale (1,204-1,204), Ana Vale and Port Lorn (since 1,204).", "Led by [...] (since [...])."),
+        ("Led by Ana Vale, Bo Carr (1,204-1,204), Port Lorn.", "Led by [...], Bo Carr ([...]), [...]."),
+        ("| Town | Built |\n| --- | :---: |\n| Port Lorn | 1,204 |\n| Ana Vale | 1,204 |", "| Town | Built | [...] |"),
+        ("| Town | Built |\n| --- | --- |\n| Ryde | 1,204 |", "| Town | Built | Ryde | [...] |"),
+        ("| Ana Vale | -5 | | -- | 7 |", "| [...] | -5 | 7 |"),
+        ("See Ana Vale. Port Lorn is far.", "See [...]. [...] is far."),
+    ],
+)
+def test_nothing_but_withheld_texts_is_one_elision(text: str, shown: str) -> None:
+    assert snippet(text, "cost", ["Ana Vale", "Port Lorn", "1,204"]) == shown
+
+
+def test_tables_stay_as_they_are_where_nothing_is_withheld() -> None:
+    assert snippet("| Town | Built |\n| --- | --- |", "town", ["Ana Vale"]) == "| Town | Built | | --- | --- |"
+
+
+def test_of_equal_windows_that_with_most_to_read() -> None:
+    secrets = "The tower cost 1,204, by 1,204 men. " + "He paid 1,204. " * 30
+    plain = "The tower is red and stands on a hill above the quiet sea. "
+    assert plain.strip() in snippet(secrets + plain + "Some more of it. " * 40, "tower", ["1,204"])
+    assert snippet(plain * 4 + secrets + plain, "tower", ["1,204"]).startswith(plain.strip())
+
+
+def test_a_heading_is_shown_with_its_row() -> None:
+    rows = "".join(f"| Place {'abcdefghij'[i]} | 1,204 |\n" for i in range(10))
+    names = [f"Place {letter}" for letter in "abcdefghij"]
+    shown = snippet("Filler. " * 9 + "\n| Town | Built |\n| --- | --- |\n" + rows, "place h", [*names, "1,204"])
+    assert "| Town | Built | [...] | Place h | [...] |" in shown
+
+
+@pytest.mark.parametrize("before", [0, 3_000, 15_000])
+def test_long_pages_are_marked_on_both_sides(before: int) -> None:
+    text = "dull words " * before + "The lighthouse of Ana Vale is old. " + "dull words " * 9_000
+    shown = snippet(text, "lighthouse", ["Ana Vale"])
+    assert "The lighthouse of [...] is old." in shown
+    assert shown.startswith("... ") == (before > 0)
+    assert shown.endswith(" ...")
+    assert len(shown) <= LENGTH + 8
+
+
+@given(
+    st.lists(st.sampled_from(["Ana", "Vale", "Ana Vale", "|", "---", "and", "1,204", "(", ")", "-", "**", "\n", "so"]))
+)
+def test_what_is_left_out_brings_no_withheld_text_together(words: list[str]) -> None:
+    shown = snippet(" ".join(words), "so", ["Ana Vale", "1,204"])
+    assert not occurs("Ana Vale", shown)
+    assert not occurs("1,204", shown)
+
+
 @given(st.integers(0, 600), st.integers(1, 40), st.integers(0, 3))
 def test_no_cut_shows_half_of_what_is_withheld(before: int, count: int, spaces: int) -> None:
     secret = "Quillon" + " " * (1 + spaces) + "Zephyrine Marrow"
