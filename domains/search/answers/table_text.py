@@ -12,7 +12,7 @@ from agentworld_envs.domains.search.answers.lists import load_json, plain
 from agentworld_envs.domains.search.answers.normal import normalise
 
 _FENCED = re.compile(r"```[\w+-]*[ \t]*\n(.*?)```", re.DOTALL)
-_RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*")
+_DASHES = re.compile(r":?-+:?")
 _BAR = re.compile(r"(?<!\\)\|")
 WIDEST = 200
 """Columns that are read."""
@@ -120,15 +120,17 @@ def _is_rows(value: list[object]) -> bool:
 def _markdown(text: str, columns: int) -> ReadTable | None:
     rows: list[list[str]] = []
     for line in text.splitlines():
+        line = line.strip()
         if "|" not in line:
             if rows and len(rows) > 1:
                 break
             rows = []
             continue
-        if _RULE.fullmatch(line):
+        cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line)]
+        cells = cells[line.startswith("|") : len(cells) - (line.endswith("|") and len(cells) > 1)]
+        if cells and all(map(_DASHES.fullmatch, cells)):
             continue
-        cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip())]
-        rows.append(cells[line.strip().startswith("|") : len(cells) - (line.rstrip().endswith("|") and len(cells) > 1)])
+        rows.append(cells)
     if len(rows) < 1 or len(rows[0]) < min(columns, 2):
         return None
     return ReadTable(rows[0], rows[1:])
