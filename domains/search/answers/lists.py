@@ -74,9 +74,7 @@ def _line_readings(line: str) -> list[list[str]]:
         found.append(_clean([part for item in whole[:-1] + last for part in _AND.split(item)]))
     if len(whole) == 1:
         found.append(_clean(line.split(" / ")))
-    if len(semicolons) == 1 and len(commas) > 1:
-        found.append([line])
-    return found
+    return [*found, _clean([line])]
 
 
 def _unique(found: list[list[str]]) -> list[list[str]]:

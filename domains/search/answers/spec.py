@@ -41,6 +41,8 @@ class NumberSpec(_Spec):
     tolerance: float = Field(default=DEFAULT_TOLERANCE, ge=0, le=1)
     """Relative; 0 for counts."""
     unit: str | None = None
+    """An answer in another or an unknown unit is wrong, one without a unit is in this one. Without it, any unit is
+    right, and so is a percentage, of this many percent or of this value."""
 
 
 class DateSpec(_Spec):

@@ -16,6 +16,8 @@ _DASHES = re.compile(r":?-+:?")
 _BAR = re.compile(r"(?<!\\)\|")
 WIDEST = 200
 """Columns that are read."""
+LONGEST_NAME = 500
+"""Characters of the name of a column; a longer one is none."""
 
 
 class ReadTable(NamedTuple):
@@ -39,7 +41,8 @@ def read_table(text: str, columns: int) -> ReadTable:
         for reader in (_json, _markdown, _separated):
             table = reader(candidate, columns)
             if table is not None:
-                header = None if table.header is None else table.header[:WIDEST]
+                names = None if table.header is None else table.header[:WIDEST]
+                header = None if names is None else [name if len(name) <= LONGEST_NAME else "" for name in names]
                 return ReadTable(header, [row[:WIDEST] for row in table.rows if any(map(str.strip, row))])
     return ReadTable(None, [])
 

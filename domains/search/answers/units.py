@@ -37,13 +37,10 @@ _UNITS: dict[str, tuple[str, float, str]] = {
     "jpy": ("jpy", 1.0, "¥ yen"),
     "inr": ("inr", 1.0, "₹ rupee rupees"),
     "crown": ("crowns", 1.0, "crowns kr krs"),
-    "person": (
-        "people",
-        1.0,
-        "persons people inhabitant inhabitants resident residents citizen citizens employee employees staff"
-        " staff_member staff_members worker workers visitor visitors guest guests attendee attendees spectator"
-        " spectators member members individual individuals",
-    ),
+    "person": ("people", 1.0, "persons people individual individuals"),
+    "inhabitant": ("people", 1.0, "inhabitants resident residents citizen citizens"),
+    "employee": ("people", 1.0, "employees staff staff_member staff_members worker workers"),
+    "visitor": ("people", 1.0, "visitors guest guests attendee attendees spectator spectators"),
     "page": ("pages", 1.0, "pages pp"),
     "letter": ("letters", 1.0, "letters letters_kept kept_letters surviving_letters"),
     "work": ("works", 1.0, "works book books"),

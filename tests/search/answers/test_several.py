@@ -62,6 +62,7 @@ def test_ways_to_write_a_list(answer: str) -> None:
         (("1. FC Köln", "2. Bundesliga"), "1. FC Köln\n2. Bundesliga"),
         (("None", "Ara"), "None, Ara"),
         (("None",), "None"),
+        (("a;b",), "a;b"),
         (("Ara", "Bel"), "a) Ara\nb) Bel"),
         (("Ara", "Bel"), "In order:\n(A) Ara\n(B) Bel"),
         (("Ara", "Bel"), "1. Ara\n   a town\n2. Bel\n   a village"),

@@ -181,6 +181,7 @@ WRONG = [
     (text("two"), "3"),
     (text("1912"), "1913"),
     (text("5 km"), "5 kg"),
+    (text("5 visitors"), "5 inhabitants"),
     (text("कि"), "क"),
     (number(5), "NaN"),
     (number(5), "nan"),
