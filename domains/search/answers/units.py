@@ -72,7 +72,7 @@ def says_more(text: str) -> bool:
 
 def unit_name(text: str) -> str:
     """One name for all ways to write a unit; of an unknown one, its words without a plural `s` at the end."""
-    plain = re.sub(r"[\s-]+", " ", text.lower().strip().strip("()").replace(".", ""))
+    plain = re.sub(r"[\s-]+", " ", text.lower().replace(".", "").strip(" ()"))
     plain = " ".join(_ADDED.sub(" ", plain).split())
     if plain in _NAMES:
         return _NAMES[plain]
