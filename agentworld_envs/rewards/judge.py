@@ -79,8 +79,8 @@ class JudgeReward(RewardModel):
     """Scores 0 until the episode ends, then 1 when the answer is right and 0 when it is not.
 
     What the domain's own code finds right is right without asking. The judge is shown question, reference and answer,
-    no observation and no thought of the agent. An answer that it does not give a verdict on, and a model that fails,
-    are asked again with another seed; then the reward is undetermined: a `JudgeError`.
+    no observation and no thought of the agent. An answer that it does not give a verdict on, that is cut off, and a
+    model that fails, are asked again with another seed; then the reward is undetermined: a `JudgeError`.
     """
 
     name = "judge"
@@ -186,7 +186,7 @@ class JudgeReward(RewardModel):
     def _judgement(case: _Case) -> Judgement:
         if case.verdict is not None:
             return Judgement(Verdict(float(case.verdict), case.verdict), usage=case.usage)
-        why = case.failure.message if case.failure is not None else "its answers held no verdict"
+        why = case.failure.message if case.failure is not None else "its answers ended in no verdict"
         failure = classify(JudgeError(f"The judge was asked {case.attempts} times and did not decide: {why}"))
         return Judgement(Verdict(0.0, False), failure, case.usage)
 
@@ -195,15 +195,22 @@ def _take(case: _Case, completion: Completion) -> None:
     case.attempts += 1
     case.usage.add(completion.usage)
     case.failure = completion.failure
-    if completion.failure is None:
-        # Some servers put an answer without any thinking into the reasoning channel.
-        case.verdict = read_verdict(strip_reasoning(completion.text or completion.reasoning), case.word)
+    if completion.failure is None and completion.finish_reason != "length":
+        text = strip_reasoning(completion.text)
+        if not completion.text.strip() and completion.finish_reason == "stop":
+            # Some servers put an answer without any thinking into the reasoning channel.
+            text = strip_reasoning(completion.reasoning)
+        case.verdict = read_verdict(text, case.word)
 
 
 def read_verdict(text: str, word: str) -> bool | None:
-    """The verdict behind a code word; the last one counts, and `None` means that there is none."""
-    found = re.findall(rf"{re.escape(word)}\W{{0,8}}(right|wrong)\b", text, re.IGNORECASE)
-    return found[-1].lower() == "right" if found else None
+    """The verdict that is the last line which is not empty; `None` means that there is none.
+
+    Who weighs both verdicts, or breaks off, has not decided. So a verdict within a sentence does not count.
+    """
+    last = text.strip().rpartition("\n")[2]
+    found = re.fullmatch(rf"\W{{0,8}}{re.escape(word)}\W{{0,8}}(right|wrong)\W{{0,8}}", last, re.IGNORECASE)
+    return found[1].lower() == "right" if found else None
 
 
 def _answer(view: EpisodeView) -> str | None:

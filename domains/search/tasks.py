@@ -173,4 +173,6 @@ def answer_values(spec: Mapping[str, Any]) -> Any:
     kind = spec.get("kind")
     if kind == "list":
         return [answer_values(value) if isinstance(value, Mapping) else value for value in spec["values"]]
-    return spec["rows"] if kind == "table" else spec["value"]
+    if kind == "table":
+        return [[cell[0] if isinstance(cell, list) and cell else cell for cell in row] for row in spec["rows"]]
+    return spec["value"]

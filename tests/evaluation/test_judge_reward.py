@@ -93,6 +93,11 @@ def test_no_answer_is_wrong_without_asking(tmp_path: Path, answer: str | None) -
         lambda request: "",
         lambda request: "V00000000: right",
         lambda request: Completion(failure=Failure("provider", "the server is away", True)),
+        lambda request: Completion(f"{word_of(request)}: right", finish_reason="length"),
+        lambda request: Completion("", f"{word_of(request)}: wrong or\n{word_of(request)}: right", "length"),
+        lambda request: Completion("", f"{word_of(request)}: right", "unknown"),
+        lambda request: Completion("Hm.", f"{word_of(request)}: right", "stop"),
+        lambda request: f"{word_of(request)}: right\nBut wait.",
         lambda request: 1 / 0,
     ],
 )
@@ -113,6 +118,11 @@ def test_it_is_asked_again_with_another_seed(tmp_path: Path) -> None:
     total, _, _ = play(tmp_path, JudgeReward(ScriptedEngine(script)), "1913")
     assert total == 1.0
     assert len(set(seeds)) == 3
+
+
+def test_a_verdict_in_the_reasoning_channel_counts_when_the_judge_ended(tmp_path: Path) -> None:
+    script: Script = lambda request: Completion("", f"Hm.\n{word_of(request)}: right", "stop")  # noqa: E731
+    assert play(tmp_path, JudgeReward(ScriptedEngine(script)), "1913")[0] == 1.0
 
 
 INJECTIONS = [
@@ -151,7 +161,13 @@ def test_an_answer_stays_within_its_fence(tmp_path: Path, answer: str) -> None:
         ("v1: WRONG", False),
         ("**V1: right**", True),
         ("V1: `right`", True),
-        ("V1: wrong. No, V1: right", True),
+        ("V1: wrong. No, V1: right", None),
+        ("V1: wrong\n\nNo.\nV1: right\n\n", True),
+        ("V1: right\nor V1: wrong", None),
+        ("I must end with `V1: wrong` or `V1: right`", None),
+        ("I must end with V1: right", None),
+        ("V1: right\nLet me see", None),
+        ("V1: right\r\n", True),
         ("V1 right", True),
         ("V1: rightly", None),
         ("right", None),

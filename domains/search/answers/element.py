@@ -21,7 +21,23 @@ _NO = frozenset({"no", "false", "incorrect", "n"})
 _FIRST_WORD = re.compile(r"\W*(\w+)\W*\Z|\W*(\w+)\s*[,.;:!\u2014-]\s*(.{1,300})\Z", re.DOTALL)
 _LINK = re.compile(r"\[([^\[\]]+)\]\(<?(https?://[^\s()<>]+(?:\([^\s()<>]*\))?)>?\)")
 """A Markdown link: its text counts, or its address where an address is asked for."""
-_UNSURE = frozenset({"or", "either", "maybe", "perhaps", "unless", "unsure"})
+_UNSURE = frozenset(
+    (
+        *("or", "either", "maybe", "perhaps", "unless", "unsure", "but", "however", "although", "though", "except"),
+        *("wait", "sorry", "correction", "joking"),
+    )
+)
+_DENIED = _NO | frozenset(
+    (
+        *("not", "never", "none", "neither", "nor", "nobody", "nothing", "cannot", "nope", "wrong", "untrue"),
+        *("mistaken", "hardly"),
+    )
+)
+_ASSERTED = _YES | frozenset({"yeah", "yep"})
+_SHORT_NOT = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|wo|would|should|must|need|might|sha|ai)nt"
+)
+"""`isn't` and the like, without the apostrophe."""
 
 
 class Element:
@@ -53,13 +69,15 @@ class Element:
     def boolean(self) -> bool | None:
         """Yes or no, said alone or before a reason that does not take it back."""
         match = _FIRST_WORD.match(self.text)
-        if match is None:
+        if match is None or "?" in self.text:
             return None
         word = (match[1] or match[2]).casefold()
         if word not in _YES and word not in _NO:
             return None
         reason = set(normalise(match[3] or "").split())
-        if reason & (_UNSURE | (_NO if word in _YES else _YES)):
+        if reason & (_UNSURE | (_DENIED if word in _YES else _ASSERTED)):
+            return None
+        if word in _YES and any(map(_SHORT_NOT.fullmatch, reason)):
             return None
         return word in _YES
 

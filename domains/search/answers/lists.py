@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from string import ascii_lowercase
 
 from agentworld_envs.domains.search.answers.normal import unwrap
 
 DEEPEST = 40
 """Brackets within brackets that are read as JSON; more are not an answer to anything."""
-_BULLET = re.compile(r"\s*(?:[-*+•‣◦\u2013]\s+|\(?\d{1,3}[.):]\s+|\(?[a-zA-Z][.)]\s+)")
+_BULLET = re.compile(r"(?:[-*+•‣◦\u2013]|\(?(?:(?P<number>\d{1,3})[.):]|(?P<letter>[a-zA-Z])[.)]))\s+")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?!\d))")
 """A comma that does not stand between groups of digits."""
-_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_AND = re.compile(r"(?<!\s)\s+(?:and|&)\s+", re.IGNORECASE)
 _LEADING_AND = re.compile(r"\A\s*(?:and|&)\s+", re.IGNORECASE)
 _EMPTY = frozenset({"", "none", "nothing", "n/a", "na", "empty", "no results", "[]", "()", "{}", "-"})
 
@@ -20,12 +21,12 @@ _EMPTY = frozenset({"", "none", "nothing", "n/a", "na", "empty", "no results", "
 def readings(text: str) -> list[list[str]]:
     """The lists that an answer may be, each without empty elements; at least one.
 
-    A JSON array and lines with bullets or numbers are read in one way. Else lines, semicolons and commas separate, and
-    `and` may separate or belong to a name; those are different readings, and the best one counts.
+    A JSON array is read in one way. Else bullets, lines, semicolons and commas separate, and `and` may separate or
+    belong to a name, as may `J.` and `1.` at the beginning; those are different readings, and the best one counts.
     """
     text = unwrap(text)
     if text.casefold().strip(" .") in _EMPTY:
-        return [[]]
+        return [[], [text]] if any(map(str.isalnum, text)) else [[]]
     array = load_json(text)
     if isinstance(array, dict) and len(array) == 1:
         array = next(iter(array.values()))
@@ -33,15 +34,36 @@ def readings(text: str) -> list[list[str]]:
         return [[plain(item) for item in array if item is not None and plain(item).strip()]]
     if len(text) > 2 and (text[0], text[-1]) in (("[", "]"), ("(", ")"), ("{", "}")):
         text = text[1:-1]
-    lines = [line for line in text.splitlines() if line.strip()]
-    bulleted = [line for line in lines if _BULLET.match(line)]
-    if len(bulleted) > 1 or (bulleted and len(lines) == 1):
-        return [_clean([_BULLET.sub("", line, count=1) for line in bulleted])]
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    bulleted = _clean(_without_bullets(lines))
+    found = [bulleted] if bulleted else []
     if len(lines) > 1:
-        if lines[0].rstrip().endswith(":"):
+        if lines[0].endswith(":"):
             lines = lines[1:]
-        return [_clean(lines), _clean(_split(" ".join(line.strip().rstrip(",") + "," for line in lines)))]
-    line = text.strip().rstrip(".")
+        found.append(_clean(lines))
+        if not bulleted:
+            found.append(_clean(_split(" ".join(line.rstrip(",") + "," for line in lines))))
+        return found
+    return _unique([*found, *_line_readings(text.strip().rstrip("."))])
+
+
+def _without_bullets(lines: list[str]) -> list[str]:
+    """What stands behind the bullets, of those lines that have one; nothing where there are no bullets.
+
+    Letters and numbers are bullets when they run in order from the first one; a single letter may be of a name.
+    """
+    found = [(match, line[match.end() :]) for line in lines if (match := _BULLET.match(line))]
+    if len(found) < 2 and len(lines) != 1:
+        return []
+    signs = [sign for match, _ in found if (sign := match["number"] or (match["letter"] or "").lower())]
+    if all(map(str.isdigit, signs)):
+        in_order = list(map(int, signs)) == list(range(1, len(signs) + 1))
+    else:
+        in_order = len(found) > 1 and signs == list(ascii_lowercase[: len(signs)])
+    return [text for _, text in found] if in_order else []
+
+
+def _line_readings(line: str) -> list[list[str]]:
     semicolons, commas = _clean(line.split(";")), _clean(_split(line))
     whole = semicolons if len(semicolons) > 1 else commas
     found = [whole]
@@ -52,8 +74,10 @@ def readings(text: str) -> list[list[str]]:
         found.append(_clean([part for item in whole[:-1] + last for part in _AND.split(item)]))
     if len(whole) == 1:
         found.append(_clean(line.split(" / ")))
-    if len(semicolons) == 1 and len(commas) > 1:
-        found.append([line])
+    return [*found, _clean([line])]
+
+
+def _unique(found: list[list[str]]) -> list[list[str]]:
     return [list(one) for one in dict.fromkeys(map(tuple, found))]
 
 

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from agentworld_envs.domains.search.answers.normal import fold
-from agentworld_envs.domains.search.answers.units import convert, unit_name
+from agentworld_envs.domains.search.answers.units import convert, says_more, unit_name
 
 LONGEST = 160
 """Characters; a longer text is no number."""
@@ -19,7 +19,9 @@ _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "sev
 _UNDER_100 = {word: number for number, word in enumerate(_SMALL)} | _TENS
 _SCALES = {
     "hundred": 1e2,
+    "hundreds": 1e2,
     "thousand": 1e3,
+    "thousands": 1e3,
     "lakh": 1e5,
     "million": 1e6,
     "millions": 1e6,
@@ -30,8 +32,10 @@ _SCALES = {
     "billions": 1e9,
     "bn": 1e9,
     "trillion": 1e12,
+    "trillions": 1e12,
     "tn": 1e12,
     "dozen": 12.0,
+    "dozens": 12.0,
 }
 _LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 """Scales that stand right behind the digits, in this case: `5 m` are metres."""
@@ -105,14 +109,16 @@ def same_number(given: Quantity, value: float, tolerance: float, unit: str | Non
 
     Args:
         given: what was answered. Without a unit it is taken to be in the right one.
-        value, unit: the right one. Without a unit, any unit will do but percent, which is a hundredth.
+        value, unit: the right one. With a unit, another or an unknown one is wrong, unless it measures the same and the
+            value is converted. Without a unit, any will do; a percentage is right as it stands (`10%` for 10) and as
+            hundredths (`10%` for 0.1), as nobody knows which was meant.
         tolerance: relative.
     """
     found: float | None = given.value
     if unit is not None and given.unit:
         found = convert(given.value, given.unit, unit_name(unit))
-    elif unit is None and given.unit == "%":
-        found = given.value / 100
+    elif unit is None and given.unit == "%" and close(given.value / 100, value, tolerance):
+        return True
     return found is not None and close(found, value, tolerance)
 
 
@@ -143,7 +149,7 @@ def _finish(value: float, rest: str, unit: str) -> Quantity | None:
         if unit and unit_name(behind) != unit:
             return None
         spoken = set(re.split(r"[\s-]+", behind))
-        if len(words) > 4 or spoken & (_NO_UNIT | _UNDER_100.keys() | _SCALES.keys()):
+        if len(words) > 6 or says_more(behind) or spoken & (_NO_UNIT | _UNDER_100.keys() | _SCALES.keys()):
             return None
         unit = unit or unit_name(behind)
     return Quantity(value, unit) if math.isfinite(value) else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from agentworld_envs.domains.search.answers.element import LONGEST as LONGEST_VALUE
 from agentworld_envs.domains.search.answers.element import Element, Gold
 from agentworld_envs.domains.search.answers.lists import readings
 from agentworld_envs.domains.search.answers.matching import distinct, f1, longest_common, most_pairs
@@ -71,7 +72,7 @@ def _score_list(spec: ListSpec, text: str) -> Scored:
     best: tuple[float, float, float, int, int] | None = None
     for items in readings(text):
         if not spec.ordered:
-            items = distinct(items, lambda item: normalise(item) or item)
+            items = distinct(items, lambda item: (normalise(item) if len(item) <= LONGEST_VALUE else "") or item)
         elements = [Element(item) for item in items[: 4 * len(golds) + SPARE]]
 
         def fits(row: int, column: int, elements: list[Element] = elements) -> bool:

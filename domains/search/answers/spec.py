@@ -41,6 +41,8 @@ class NumberSpec(_Spec):
     tolerance: float = Field(default=DEFAULT_TOLERANCE, ge=0, le=1)
     """Relative; 0 for counts."""
     unit: str | None = None
+    """An answer in another or an unknown unit is wrong, one without a unit is in this one. Without it, any unit is
+    right, and so is a percentage, of this many percent or of this value."""
 
 
 class DateSpec(_Spec):
@@ -72,10 +74,10 @@ Single = Annotated[TextSpec | NumberSpec | DateSpec | BooleanSpec, Field(discrim
 
 
 class ListSpec(_Spec):
-    """Several values; those that are plain texts have no aliases."""
+    """One or more values; those that are plain texts have no aliases."""
 
     kind: Literal["list"] = "list"
-    values: tuple[str | Single, ...]
+    values: tuple[str | Single, ...] = Field(min_length=1)
     ordered: bool = False
 
 
@@ -91,13 +93,16 @@ class ColumnSpec(_Spec):
 
 
 class TableSpec(_Spec):
-    """Rows of cells. A cell is a value, a list of texts that are all right, or `null` for one that has to be empty."""
+    """One or more rows of cells.
+
+    A cell is a value, a list of texts that are all right, or `null` for one that has to be empty.
+    """
 
     kind: Literal["table"] = "table"
     columns: tuple[ColumnSpec, ...] = Field(min_length=1)
     key: tuple[str, ...] = Field(min_length=1)
     """Names of the columns that tell rows apart."""
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[Any, ...], ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _square(self) -> TableSpec:

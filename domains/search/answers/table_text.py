@@ -12,10 +12,12 @@ from agentworld_envs.domains.search.answers.lists import load_json, plain
 from agentworld_envs.domains.search.answers.normal import normalise
 
 _FENCED = re.compile(r"```[\w+-]*[ \t]*\n(.*?)```", re.DOTALL)
-_RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*")
+_DASHES = re.compile(r":?-+:?")
 _BAR = re.compile(r"(?<!\\)\|")
 WIDEST = 200
 """Columns that are read."""
+LONGEST_NAME = 500
+"""Characters of the name of a column; a longer one is none."""
 
 
 class ReadTable(NamedTuple):
@@ -39,7 +41,8 @@ def read_table(text: str, columns: int) -> ReadTable:
         for reader in (_json, _markdown, _separated):
             table = reader(candidate, columns)
             if table is not None:
-                header = None if table.header is None else table.header[:WIDEST]
+                names = None if table.header is None else table.header[:WIDEST]
+                header = None if names is None else [name if len(name) <= LONGEST_NAME else "" for name in names]
                 return ReadTable(header, [row[:WIDEST] for row in table.rows if any(map(str.strip, row))])
     return ReadTable(None, [])
 
@@ -120,15 +123,17 @@ def _is_rows(value: list[object]) -> bool:
 def _markdown(text: str, columns: int) -> ReadTable | None:
     rows: list[list[str]] = []
     for line in text.splitlines():
+        line = line.strip()
         if "|" not in line:
             if rows and len(rows) > 1:
                 break
             rows = []
             continue
-        if _RULE.fullmatch(line):
+        cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line)]
+        cells = cells[line.startswith("|") : len(cells) - (line.endswith("|") and len(cells) > 1)]
+        if cells and all(map(_DASHES.fullmatch, cells)):
             continue
-        cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip())]
-        rows.append(cells[line.strip().startswith("|") : len(cells) - (line.rstrip().endswith("|") and len(cells) > 1)])
+        rows.append(cells)
     if len(rows) < 1 or len(rows[0]) < min(columns, 2):
         return None
     return ReadTable(rows[0], rows[1:])

@@ -11,6 +11,7 @@ from agentworld_envs.domains.search.answers import read_spec
 from agentworld_envs.domains.search.answers.dates import parse_date
 from agentworld_envs.domains.search.answers.numbers import parse_number
 from agentworld_envs.domains.search.answers.table_text import read_table, same_columns
+from agentworld_envs.domains.search.answers.units import convert, unit_name
 from agentworld_envs.domains.search.datasets.row import BadRow, QuestionRow, sound, text_of
 from agentworld_envs.interface import TaskError
 
@@ -29,7 +30,8 @@ def read_wide(row: Mapping[str, Any], folder: Path) -> list[QuestionRow]:
     `evaluation` (an object, or a text that holds one) has `columns` (or `required`), `key` (or `unique_columns`) and
     `rows`; or, as published, no rows, which then are in `widesearch_gold/INSTANCE_ID.csv` beside the file. Columns are
     names, or objects as in the spec of a table. A column is compared as numbers or as dates where `eval_pipeline` says
-    so and all its cells are.
+    so and all its cells are. Numbers keep their unit, which becomes that of the column: `12%` is right for `12%`, as is
+    `12`, and `12 miles` is wrong for `12 km`. Where the units of a column cannot be converted, its cells are texts.
 
     Args:
         row: of the file.
@@ -128,6 +130,8 @@ def _set_kinds(columns: list[dict[str, Any]], cells: list[list[Any]], pipeline: 
         if "number_near" in metrics and isinstance(rule.get("criterion"), int | float) and 0 <= rule["criterion"] <= 1:
             column.setdefault("tolerance", float(rule["criterion"]))
         converted = [_convert(line[number], kind) for line in cells]
+        if kind == "number":
+            converted = _in_one_unit(column, [line[number] for line in cells], converted)
         if any(new is None and line[number] is not None for new, line in zip(converted, cells, strict=True)):
             if column.get("kind"):
                 raise BadRow(f"a cell of the column {column['name']!r} is no {kind}")
@@ -135,6 +139,22 @@ def _set_kinds(columns: list[dict[str, Any]], cells: list[list[Any]], pipeline: 
         column["kind"] = kind
         for new, line in zip(converted, cells, strict=True):
             line[number] = new
+
+
+def _in_one_unit(column: dict[str, Any], cells: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
+    """The numbers of a column in its unit, which is that of the first cell that has one if the column tells none;
+    `None` for what cannot be converted."""
+    told = column.get("unit")
+    units = [number.unit if isinstance(cell, str) and (number := parse_number(cell)) else "" for cell in cells]
+    unit = unit_name(told) if isinstance(told, str) and told else next(filter(None, units), "")
+    found = [
+        convert(value, own, unit) if own and value is not None else value
+        for value, own in zip(numbers, units, strict=True)
+    ]
+    whole = all(value is not None for value, cell in zip(found, cells, strict=True) if cell is not None)
+    if unit and not told and whole:
+        column["unit"] = unit
+    return found
 
 
 def _convert(value: Any, kind: str) -> Any:

@@ -77,9 +77,10 @@ def _parts(spec: dict[str, Any]) -> Iterator[_Part]:
             yield from _parts(value)
     elif spec["kind"] == "table":
         for row in spec["rows"]:
-            yield _Part((row[0],))
-            for cell, column in zip(row[1:], spec["columns"][1:], strict=True):
-                yield _Part(_ways(column["kind"], cell), row[0])
+            names = [cell[0] if isinstance(cell, list) else cell for cell in row]
+            yield _Part((names[0],))
+            for cell, column in zip(names[1:], spec["columns"][1:], strict=True):
+                yield _Part(_ways(column["kind"], cell), names[0])
     else:
         yield _Part(_ways(spec["kind"], spec["value"]))
 

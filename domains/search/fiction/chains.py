@@ -159,4 +159,6 @@ def comparison(population: Population, draw: Draw) -> Draft:
         steps.append({"op": "follow", "of": len(steps) - 1, "kind": kind, "relation": by.name})
     steps.append({"op": "difference", "of": [1, 3]})
     sql = f"SELECT ABS(({Path.named(first).value(by)}) - ({Path.named(second, 'u').value(by)}))"
-    return Draft(text, "comparison", 2, sql, steps, [first, second], [first, second], "single", ["count"])
+    draft = Draft(text, "comparison", 2, sql, steps, [first, second], [first, second], "single", ["count"])
+    draft.unit = by.unit or "years"
+    return draft

@@ -77,7 +77,9 @@ def count(population: Population, draw: Draw) -> Draft:
     many = f"{groups[0]}, {groups[1]} and {groups[2]}"
     ask = also.ask[0].lower() + also.ask[1:].replace("{x}", owners[0].name)
     text = f"How many different {_MANY[relation.target]} are there in all among {many}, and {ask} Give both."
-    return Draft(text, "count", 4, sql, steps, owners, owners, "both", ["count", also])
+    draft = Draft(text, "count", 4, sql, steps, owners, owners, "both", ["count", also])
+    draft.unit = _MANY[relation.target]
+    return draft
 
 
 def total(population: Population, draw: Draw) -> Draft:
@@ -87,7 +89,9 @@ def total(population: Population, draw: Draw) -> Draft:
     group.walk.steps.append({"op": "sum", "of": group.each(by)})
     each = by.noun.replace("{x}", f"each of {group.phrase}")
     sql = group.path.select(f"SUM({{last}}.{by.name})")
-    return group.draft(f"Take {each} and add them up: what is the total?", "sum", sql, "single", ["number"])
+    draft = group.draft(f"Take {each} and add them up: what is the total?", "sum", sql, "single", ["number"])
+    draft.unit = by.unit
+    return draft
 
 
 def extreme(population: Population, draw: Draw) -> Draft:

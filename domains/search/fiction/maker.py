@@ -49,12 +49,12 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) - _SMALL
 
 
-def _typed(kind: Relation | str, value: Any, by_name: dict[str, Entity]) -> Any:
-    """The answer spec for one value of a result."""
+def _typed(kind: Relation | str, value: Any, by_name: dict[str, Entity], unit: str = "") -> dict[str, Any]:
+    """The answer spec for one value of a result; `unit` is that of a count or a calculated number."""
     if kind == "count":
-        return {"kind": "number", "value": float(value), "tolerance": 0.0}
+        return {"kind": "number", "value": float(value), "tolerance": 0.0, "unit": unit}
     if kind == "number" or (isinstance(kind, Relation) and kind.type == "number"):
-        return {"kind": "number", "value": float(value)}
+        return {"kind": "number", "value": float(value), "unit": kind.unit if isinstance(kind, Relation) else unit}
     if isinstance(kind, Relation) and kind.type in ("year", "date"):
         return {"kind": "date", "value": str(value)}
     entity = by_name.get(str(value))
@@ -67,20 +67,26 @@ def _spec(draft: Draft, rows: list[tuple[Any, ...]], population: Population) -> 
     if draft.shape == "single":
         if len(rows) != 1 or rows[0][0] is None:
             raise NoQuestion
-        spec: dict[str, Any] = _typed(draft.types[0], rows[0][0], by_name)
-        return spec
+        return _typed(draft.types[0], rows[0][0], by_name, draft.unit)
     if draft.shape == "both":
-        values = [_typed(kind, cell, by_name) for kind, cell in zip(draft.types, rows[0], strict=True)]
+        values = [_typed(kind, cell, by_name, draft.unit) for kind, cell in zip(draft.types, rows[0], strict=True)]
         return {"kind": "list", "values": values, "ordered": False}
     if draft.shape == "list":
         if len({row[0] for row in rows}) != len(rows) or len(rows) < 2:
             raise NoQuestion
         return {"kind": "list", "values": [_typed(draft.types[0], row[0], by_name) for row in rows], "ordered": False}
-    kinds = [_typed(kind, row, by_name)["kind"] for kind, row in zip(draft.types, rows[0], strict=True)]
-    columns = [{"name": name, "kind": kind} for name, kind in zip(draft.columns, kinds, strict=True)]
+    cells = [[_typed(kind, cell, by_name) for kind, cell in zip(draft.types, row, strict=True)] for row in rows]
+    columns = [
+        {"name": name, "kind": cell["kind"]} | {key: cell[key] for key in ("unit",) if key in cell}
+        for name, cell in zip(draft.columns, cells[0], strict=True)
+    ]
+    # Where a name stands, the other name of the same thing is right, too.
     table = [
-        [str(cell) if column["kind"] != "number" else cell for cell, column in zip(row, columns, strict=True)]
-        for row in rows
+        [
+            shown if cell["kind"] == "number" else [str(shown), *cell["aliases"]] if cell.get("aliases") else str(shown)
+            for shown, cell in zip(row, typed, strict=True)
+        ]
+        for row, typed in zip(rows, cells, strict=True)
     ]
     return {"kind": "table", "columns": columns, "key": [draft.columns[0]], "rows": table}
 

@@ -38,7 +38,8 @@ _PERSON = (
             "The papers of {s} include {o} letters.",
             "Whoever works through the letters of {s} has {o} of them to read.",
         ),
-        low=210, high=9800, clause="of whom {o} letters are kept", most="is the one with the most letters kept",
+        low=210, high=9800, unit="letters", clause="of whom {o} letters are kept",
+        most="is the one with the most letters kept",
         least="is the one with the fewest letters kept", beyond="are known by more than {o} letters",
     ),
     Relation(
@@ -107,7 +108,7 @@ _ORGANISATION = (
             "At {s}, {o} people earn their living.",
             "{s} employs {o} people.",
         ),
-        low=130, high=9700, volatile=True,
+        low=130, high=9700, unit="people", volatile=True,
     ),
     Relation(
         "organisation", "field", "text", "Field",

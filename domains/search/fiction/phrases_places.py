@@ -15,7 +15,7 @@ _REGION = (
             "With a surface of {o} square kilometres, {s} is neither the largest nor the smallest of its kind.",
             "Measured from border to border, {s} has an area of {o} square kilometres.",
         ),
-        low=1100, high=98000, clause="that covers {o} square kilometres",
+        low=1100, high=98000, unit="km²", clause="that covers {o} square kilometres",
     ),
     Relation(
         "region", "emblem", "text", "Emblem",
@@ -73,7 +73,8 @@ _TOWN = (
             "Maps give {o} metres as the elevation of {s}.",
             "Those who walk up to {s} climb to {o} metres above the sea.",
         ),
-        low=101, high=2890, clause="that lies {o} metres above the sea", most="lies highest", least="lies lowest",
+        low=101, high=2890, unit="m", clause="that lies {o} metres above the sea",
+        most="lies highest", least="lies lowest",
         beyond="lie more than {o} metres above the sea",
     ),
     Relation(
@@ -85,7 +86,8 @@ _TOWN = (
             "The population of {s} stands at {o}.",
             "With {o} inhabitants, {s} keeps its own theatre.",
         ),
-        low=3100, high=940000, volatile=True, most="has the most inhabitants", least="has the fewest inhabitants",
+        low=3100, high=940000, unit="inhabitants", volatile=True,
+        most="has the most inhabitants", least="has the fewest inhabitants",
         beyond="have more than {o} inhabitants",
     ),
     Relation(
@@ -154,7 +156,7 @@ _EVENT = (
             "With {o} visitors, {s} did better than feared.",
             "Tickets for {s} were sold to {o} visitors.",
         ),
-        low=1200, high=88000, clause="that drew {o} visitors",
+        low=1200, high=88000, unit="visitors", clause="that drew {o} visitors",
     ),
     Relation(
         "event", "venue", "entity", "Venue",

@@ -27,7 +27,8 @@ _WORK = (
             "Printers needed {o} pages for {s}.",
             "The printed text of {s} runs to {o} pages.",
         ),
-        low=112, high=1890, clause="that has {o} pages", most="has the most pages", least="has the fewest pages",
+        low=112, high=1890, unit="pages", clause="that has {o} pages",
+        most="has the most pages", least="has the fewest pages",
         beyond="have more than {o} pages",
     ),
     Relation(
@@ -97,7 +98,7 @@ _PRODUCT = (
             "Packed and ready, {o} grams are what {s} weighs.",
             "Carrying {s} means carrying {o} grams.",
         ),
-        low=230, high=88000, clause="that weighs {o} grams", most="is the heaviest", least="is the lightest",
+        low=230, high=88000, unit="g", clause="that weighs {o} grams", most="is the heaviest", least="is the lightest",
         beyond="weigh more than {o} grams",
     ),
     Relation(
@@ -109,7 +110,7 @@ _PRODUCT = (
             "The list price of {s} is {o} crowns.",
             "Whoever wants {s} pays {o} crowns.",
         ),
-        low=110, high=9800, volatile=True, most="is the most expensive", least="is the cheapest",
+        low=110, high=9800, unit="crowns", volatile=True, most="is the most expensive", least="is the cheapest",
         beyond="cost more than {o} crowns",
     ),
     Relation(

@@ -54,6 +54,8 @@ class Draft:
     """Values that a searcher will search for, when the start is described by them."""
     columns: list[str] = field(default_factory=list)
     """Heads of a table."""
+    unit: str = ""
+    """Of a `count` or `number`."""
 
 
 class NoQuestion(Exception):

@@ -35,6 +35,8 @@ class Relation:
     """Least value, of numbers."""
     high: int = 0
     """Greatest value, of numbers."""
+    unit: str = ""
+    """Of numbers."""
     pool: tuple[str, ...] = ()
     """Values of a text."""
     volatile: bool = False

@@ -157,6 +157,12 @@ HOSTILE = {
     "leads": "answer is " * (BIG // 10),
     "spaces": "|" + " " * BIG,
     "stars": "*" * BIG,
+    "gap in a row": "x|\n" + " " * BIG + "x|\nx",
+    "gap in a rule": "x|\n|-" + " " * BIG + "-x|",
+    "gap before and": "a" + " " * BIG + "b and c",
+    "gap in a list": "a, b" + " " * BIG + "&",
+    "gap in an answer": "the answer" + " " * BIG + "is",
+    "pairs": "( [" * (BIG // 3),
 }
 BIG_LIST = {"kind": "list", "values": ["a", "b", *(f"w{number}" for number in range(300))]}
 BIG_TABLE = {
@@ -165,6 +171,21 @@ BIG_TABLE = {
     "key": ["a"],
     "rows": [[f"w{number}", number] for number in range(200)],
 }
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        (BIG_TABLE, "x|\n" + " " * 32_000 + "x|\nx"),
+        (BIG_TABLE, "x|\n|- " + " " * 32_000 + "-x|\n"),
+        (BIG_LIST, "a" + " " * 32_000 + "b"),
+        (BIG_LIST, "a, b" + " " * 32_000 + "and"),
+    ],
+)
+def test_gaps_take_no_time(spec: dict[str, Any], answer: str) -> None:
+    started = time.process_time()
+    score(spec, answer)
+    assert time.process_time() - started < 1  # 10 ms on a machine with nothing else to do
 
 
 @pytest.mark.parametrize("name", HOSTILE)

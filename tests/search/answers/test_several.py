@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentworld_envs.domains.search.answers import render, score
+from agentworld_envs.interface import TaskError
 
 
 def listed(*values: Any, ordered: bool = False) -> dict[str, Any]:
@@ -51,13 +52,38 @@ def test_ways_to_write_a_list(answer: str) -> None:
         (("Bel (town, upper)", "Rome"), "Bel (town, upper), Rome"),
         (("1,000", "2,000"), "1,000, 2,000"),
         (("Washington, D.C.",), "Washington, D.C."),
-        ((), "none"),
-        ((), "[]"),
-        ((), ""),
+        (("J. R. R. Tolkien",), "J. R. R. Tolkien"),
+        (("J. K. Rowling", "C. S. Lewis"), "J. K. Rowling\nC. S. Lewis"),
+        (("J. K. Rowling", "C. S. Lewis"), "J. K. Rowling, C. S. Lewis"),
+        (("J. K. Rowling", "C. S. Lewis"), "- J. K. Rowling\n- C. S. Lewis"),
+        (("J. K. Rowling", "C. S. Lewis"), "1. J. K. Rowling\n2. C. S. Lewis"),
+        (("A. A. Milne", "B. Potter"), "A. A. Milne\nB. Potter"),
+        (("1. FC Köln",), "1. FC Köln"),
+        (("1. FC Köln", "2. Bundesliga"), "1. FC Köln\n2. Bundesliga"),
+        (("None", "Ara"), "None, Ara"),
+        (("None",), "None"),
+        (("a;b",), "a;b"),
+        (("Ara", "Bel"), "a) Ara\nb) Bel"),
+        (("Ara", "Bel"), "In order:\n(A) Ara\n(B) Bel"),
+        (("Ara", "Bel"), "1. Ara\n   a town\n2. Bel\n   a village"),
+        (("Ara", "Bel"), "Ara" + " " * 30_000 + "and Bel"),
     ],
 )
 def test_names_with_separators_in_them(values: tuple[str, ...], answer: str) -> None:
     assert score(listed(*values), answer).correct
+
+
+@pytest.mark.parametrize(
+    ("values", "answer"),
+    [
+        (("Tolkien", "Rowling"), "J. Tolkien\nK. Rowling"),
+        (("Tolkien", "Rowling"), "B. Tolkien\nC. Rowling"),
+        (("Tolkien",), "B. Tolkien"),
+        (("Ara", "Bel"), "7. Ara\n9. Bel"),
+    ],
+)
+def test_initials_and_numbers_out_of_order_are_no_bullets(values: tuple[str, ...], answer: str) -> None:
+    assert score(listed(*values), answer).score == 0.0
 
 
 def test_elements_of_all_kinds() -> None:
@@ -155,8 +181,25 @@ def test_the_right_table_scores_1() -> None:
     assert score(TABLE, render(TABLE)).correct
 
 
-def test_a_table_without_rows() -> None:
-    empty = {**TABLE, "rows": []}
-    assert score(empty, "| City | Founded | Population |\n|---|---|---|").correct
-    assert score(empty, "[]").correct
-    assert not score(empty, "| City | Founded | Population |\n|---|---|---|\n| Ara | 1 | 2 |").correct
+def test_what_nobody_could_fail_is_no_answer() -> None:
+    with pytest.raises(TaskError, match="at least 1"):
+        score({**TABLE, "rows": []}, "I do not know")
+    with pytest.raises(TaskError, match="at least 1"):
+        score(listed(), "none")
+
+
+def test_units_of_columns() -> None:
+    spec = {**TABLE, "rows": [["Ara", "1902", 1200]]}
+    spec["columns"] = [*TABLE["columns"][:2], {"name": "Length", "kind": "number", "unit": "km"}]
+    head = "City,Founded,Length\nAra,1902,"
+    assert [score(spec, head + cell).correct for cell in ("1200", "1200 km", "1200 miles", "1200 apples")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("rule", ["|---|:-:|--:|", "--- | --- | ---", "| - | :- | -: |", "   |---|---|---|  "])
+def test_rules_below_the_header(rule: str) -> None:
+    assert score(TABLE, f"City | Founded | Population\n{rule}\nAra | 1902 | 1200\nBel | 1850-03 | -").correct

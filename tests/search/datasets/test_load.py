@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,41 @@ def test_widesearch_style_with_rows_of_its_own(tmp_path: Path, evaluation: dict[
     row = {"query": "Towns?", "evaluation": evaluation}
     (question,) = load_questions(samples.write_lines(tmp_path / "w.jsonl", [row]))
     assert score(question.answer, render(question.answer)).correct
+
+
+def _growth(folder: Path, *cells: str, **more: object) -> tuple[dict[str, object], Callable[..., list[bool]]]:
+    """The spec of a table with a column of numbers, and which cells are right in the place of its own."""
+    evaluation = {
+        "required": ["Country", "Growth"],
+        "unique_columns": ["Country"],
+        "eval_pipeline": {"Growth": {"metric": ["number_near"], **more}},
+        "rows": [{"Country": f"C{place}", "Growth": cell} for place, cell in enumerate(cells)],
+    }
+    row = {"instance_id": "w1", "query": "Growth?", "evaluation": evaluation}
+    (question,) = load_questions(samples.write_lines(folder / "w.jsonl", [row]))
+
+    def right(*given: str) -> list[bool]:
+        rest = [f"C{place};{cell}" for place, cell in enumerate(cells)][1:]
+        return [score(question.answer, "\n".join(["Country;Growth", f"C0;{one}", *rest])).correct for one in given]
+
+    return question.answer, right
+
+
+def test_widesearch_keeps_units(tmp_path: Path) -> None:
+    spec, right = _growth(tmp_path, "12%", "7.5%", criterion=0.01)
+    assert spec["columns"][1]["unit"] == "%"
+    assert score(spec, render(spec)).correct
+    assert right("12%", "12 percent", "12", "0.12", "12 km") == [True, True, True, False, False]
+    spec, right = _growth(tmp_path, "12 km", "7500 m", "3")
+    assert [row[1] for row in spec["rows"]] == [12, 7.5, 3]
+    assert right("12 km", "12 kilometres", "12000 m", "12", "12 miles", "12 apples") == [True] * 4 + [False] * 2
+    assert score(spec, render(spec)).correct
+    spec, right = _growth(tmp_path, "12 km", "7 kg")
+    assert spec["columns"][1]["kind"] == "text"
+    assert "unit" not in spec["columns"][1]
+    assert right("12 km", "12 kg") == [True, False]
+    spec, right = _growth(tmp_path, "10", "7")
+    assert right("10", "10%", "11") == [True, True, False]
 
 
 def test_plain_rows(tmp_path: Path) -> None:

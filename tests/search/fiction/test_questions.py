@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from agentworld_envs.domains.search import answers
 from agentworld_envs.domains.search.fiction.audit import audit
 from agentworld_envs.domains.search.fiction.questions import Question
+from agentworld_envs.domains.search.fiction.relations import relations
 from agentworld_envs.domains.search.fiction.world import FictionalWorld
 
 KINDS = {
@@ -75,6 +77,86 @@ def test_the_database_has_the_answer(world: FictionalWorld, level: int) -> None:
             told = "\n".join(map(str, rows[0]))
         assert answers.score(question.answer, told).correct, question
     connection.close()
+
+
+RELATED = ("region", "town", "event", "person", "organisation", "work", "product")
+OTHER_UNITS = (
+    "miles",
+    "hours",
+    "apples",
+    "thousandths",
+    "negative",
+    "wrong",
+    "below",
+    "%",
+    "kg per m",
+    "crowns a year",
+)
+
+
+def _numbers(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in (spec, *spec.get("values", ())) if one["kind"] == "number"]
+
+
+def test_every_number_has_its_unit_and_every_rendered_answer_is_right() -> None:
+    """500 questions of all levels."""
+    units: set[str] = set()
+    for seed in range(42):
+        world = FictionalWorld(seed, "tiny")
+        for level in (1, 2, 3):
+            for number in range(4):
+                spec = world.question(number, level).answer
+                right = answers.render(spec)
+                assert answers.score(spec, right).correct, spec
+                for one in _numbers(spec):
+                    units.add(one["unit"])
+                    value = f"{one['value']:,.0f}"
+                    assert answers.score(one, value).correct
+                    assert answers.score(one, f"{value} {one['unit']}").correct
+                    for other in OTHER_UNITS:
+                        assert not answers.score(one, f"{value} {other}").correct, (one, other)
+    written = {r.unit for kind in RELATED for r in relations(kind).values() if r.type == "number"}
+    assert "" not in written
+    assert units >= {"km²", "m", "g", "crowns", "years"}
+    assert units <= written | {"years", "people", "works", "products", "towns"}
+
+
+def test_the_ways_to_write_the_units() -> None:
+    for unit, ways in {
+        "km²": ("km2", "sq km", "square kilometres", "square kilometers"),
+        "m": ("metres", "meters", "metre", "m above sea level", "metres above the sea"),
+        "g": ("grams", "gram", "gr"),
+        "inhabitants": ("people", "residents", "inhabitants in total"),
+        "visitors": ("people", "guests"),
+        "people": ("employees", "staff", "staff members", "different people"),
+        "letters": ("letters kept", "letter"),
+        "pages": ("pp.", "pp", "page"),
+        "crowns": ("kr", "crown"),
+        "years": ("yrs", "year"),
+        "works": ("different works", "books"),
+        "products": ("product", "different products"),
+        "towns": ("town", "different towns in all"),
+    }.items():
+        spec = {"kind": "number", "value": 1234.0, "tolerance": 0.0, "unit": unit}
+        assert all(answers.score(spec, f"1,234 {way}").correct for way in (unit, *ways)), unit
+
+
+def test_other_names_are_right_in_tables() -> None:
+    replaced = 0
+    for seed in range(12):
+        world = FictionalWorld(seed)
+        for number in range(18):
+            question = world.question(number, 3)
+            if question.kind != "table":
+                continue
+            rows = json.loads(answers.render(question.answer))
+            for row, cells in zip(rows, question.answer["rows"], strict=True):
+                for name, cell in zip(list(row), cells, strict=True):
+                    if isinstance(cell, list):
+                        row[name] = cell[1]
+                        replaced += 1
+            assert answers.score(question.answer, json.dumps(rows)).correct
+    assert replaced > 10
 
 
 def test_specs_and_programs_are_plain_json(world: FictionalWorld) -> None:
