@@ -150,7 +150,12 @@ class EpisodeRunner:
         if session.failure is None:
             try:
                 parser = self._parser(session.task)
-                instructions = self.domain.instructions(session.task)
+                told = (
+                    session.task
+                    if limit == session.task.max_steps
+                    else session.task.model_copy(update={"max_steps": limit})
+                )
+                instructions = self.domain.instructions(told)
             except ConfigError:
                 raise
             except Exception as error:  # noqa: BLE001 - tools that cannot be offered fail their own task
