@@ -150,11 +150,9 @@ class EpisodeRunner:
         if session.failure is None:
             try:
                 parser = self._parser(session.task)
-                told = (
-                    session.task
-                    if limit == session.task.max_steps
-                    else session.task.model_copy(update={"max_steps": limit})
-                )
+                told = session.task
+                if limit != told.max_steps:  # who is told the limit is told the one that holds
+                    told = told.model_copy(update={"max_steps": limit})
                 instructions = self.domain.instructions(told)
             except ConfigError:
                 raise
