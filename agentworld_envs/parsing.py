@@ -95,7 +95,7 @@ class ActionParser:
         self._default = default_tool
         self._multiline = multiline
         self._default_parameter = self._only_parameter(default_tool, "default tool")
-        self._answer = None
+        self._answer: tuple[str, str] | None = None
         if answer_tool is not None:
             self._answer = (answer_tool, self._only_parameter(answer_tool, "tool for answers"))
 
@@ -210,7 +210,7 @@ class ActionParser:
 
     def _owner(self, data: Mapping[str, Any]) -> str | None:
         """The tool whose arguments these are, without its name: the default one or that for answers."""
-        for tool in (self._default, *(self._answer or ())[:1]):
+        for tool in (self._default, self._answer[0]) if self._answer else (self._default,):
             if data and all(key in self._schemas[tool].get("properties", {}) for key in data):
                 return tool
         return None
