@@ -4,8 +4,9 @@ In this order, first match wins:
 
 1. `<think>...</think>` and the chat tokens around an answer are removed;
 2. a tool call: OpenAI's `{"tool_calls": [...]}` or `{"function": {...}}`, `{"name": ..., "arguments": ...}` (arguments
-   may be a JSON string), `<tool_call>...</tool_call>` (around bare text, too), or an object of the default tool's own
-   arguments;
+   may be a JSON string), `<tool_call>...</tool_call>` (around bare text, too), or an object of the arguments of the
+   default tool, or of the tool for answers. What begins like a call and is no JSON is refused, and so are several
+   calls;
 3. a JSON list that reaches to the end of the text (the keystrokes of a terminal);
 4. the last `<answer>...</answer>`, where the domain has a tool for answers, which gets all that stands inside;
 5. the last `<action>...</action>`;
@@ -27,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentworld_envs.interface import Action, ConfigError
+from agentworld_envs.interface import Action, ConfigError, json_type
 
 MAX_ACTION_CHARS = 32_768
 """A longer action is refused unread."""
@@ -39,6 +40,10 @@ _SPECIAL = r"(?:<\|im_start\|>\s*assistant\b|<\|[a-zA-Z_]{1,32}\|>|</s>|<s>)"
 _LEADING = re.compile(rf"(?:\s*{_SPECIAL})+")
 _TRAILING = re.compile(rf"(?:{_SPECIAL}\s*)+\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_CALL_LIKE = re.compile(r"\[?\s*\{\s*[\"'](?:name|function|tool_calls|arguments)[\"']\s*:")
+"""How nothing but a tool call begins; `{ echo a; }` does not."""
+_BETWEEN_CALLS = re.compile(r"[\s,;]*")
+_DECODER = json.JSONDecoder(strict=False)  # models often write real line breaks into strings
 _PLAIN = re.compile(r"[^<{\[`\n\r]*\Z")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -90,7 +95,7 @@ class ActionParser:
         self._default = default_tool
         self._multiline = multiline
         self._default_parameter = self._only_parameter(default_tool, "default tool")
-        self._answer = None
+        self._answer: tuple[str, str] | None = None
         if answer_tool is not None:
             self._answer = (answer_tool, self._only_parameter(answer_tool, "tool for answers"))
 
@@ -126,7 +131,7 @@ class ActionParser:
         text = _answer(text.replace("\r\n", "\n"))
         tagged = _last_between(text, "<tool_call>", "</tool_call>")
         if tagged is None and text[:1] in ("{", "["):
-            call = self._call(text)
+            call = self._call(text) or self._refused(text)
             if call is not None:
                 return call
         listed = text if text[:1] == "[" and _is_json_list(text) else None
@@ -148,6 +153,16 @@ class ActionParser:
         if listed is not None:
             return self._block(listed)
         lines = [line for line in text.split("\n") if line.strip()]
+        if self._calls_at(text)[0]:
+            return Rejection(
+                "There is text behind the tool call, so that nothing was done. Send the call, and nothing else.",
+                _one_line(text),
+            )
+        calls = 0
+        while calls < len(lines) and self._calls_at(lines[-1 - calls].strip()) == (1, ""):
+            calls += 1
+        if calls > 1:
+            return _several(calls, text)
         if self._multiline and len(lines) > 1:
             return Rejection(
                 "Several lines without a fence may be prose or a command. Put the command, and nothing else, into one "
@@ -159,19 +174,46 @@ class ActionParser:
     def _block(self, text: str, *, is_call: bool = False) -> Action | Rejection:
         """A tool call when `text` is one, else a bare command."""
         if text[:1] in ("{", "["):
-            call = self._call(text)
+            call = self._call(text) or self._refused(text)
             if call is not None:
                 return call
-            if is_call and not _is_json_list(text):
-                return Rejection(
-                    'The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(text)
-                )
+            if (is_call or self._calls_at(text)[0]) and not _is_json_list(text):
+                return _not_json(text)
         return self._bare(text)
 
     def _bare(self, command: str) -> Action | Rejection:
         if not command:
-            return Rejection("The action is empty. Write one command.")
+            return Rejection(f"The action is empty. Write one {self._default_parameter}.")
         return Action(self._default, {self._default_parameter: command}, command)
+
+    def _refused(self, text: str) -> Rejection | None:
+        """Why text that begins like a tool call, but is none, is not done; `None` when it may be something else."""
+        calls = self._calls_at(text)[0]
+        if calls > 1:
+            return _several(calls, text)
+        return _not_json(text) if not calls and _CALL_LIKE.match(text) and not _is_json(text) else None
+
+    def _calls_at(self, text: str) -> tuple[int, str]:
+        """How many JSON objects that are tool calls stand one after the other at the beginning of a text, and the rest
+        of it. Linear."""
+        at = count = 0
+        while text.startswith("{", at):
+            try:
+                data, end = _DECODER.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                break
+            if not _is_call(data) and self._owner(data) is None:
+                break
+            gap = _BETWEEN_CALLS.match(text, end)
+            at, count = gap.end() if gap else end, count + 1
+        return count, text[at:]
+
+    def _owner(self, data: Mapping[str, Any]) -> str | None:
+        """The tool whose arguments these are, without its name: the default one or that for answers."""
+        for tool in (self._default, self._answer[0]) if self._answer else (self._default,):
+            if data and all(key in self._schemas[tool].get("properties", {}) for key in data):
+                return tool
+        return None
 
     def _call(self, body: str) -> Action | Rejection | None:
         """Read `body` as a tool call; `None` when it is not one and should be read as bare text."""
@@ -182,11 +224,7 @@ class ActionParser:
         calls = data.get("tool_calls") if isinstance(data, dict) else data
         if isinstance(calls, list) and calls and all(_is_call(call) for call in calls):
             if len(calls) > 1:
-                return Rejection(
-                    f"One action per turn, and these are {len(calls)} tool calls. None of them was done: send them one "
-                    "by one.",
-                    _one_line(body),
-                )
+                return _several(len(calls), body)
             data = calls[0]
         if isinstance(data, list) and len(data) == 1:
             data = data[0]
@@ -196,10 +234,8 @@ class ActionParser:
             data = data["function"]
         name = data.get("name")
         if not isinstance(name, str):
-            own = self._schemas[self._default].get("properties", {})
-            if data and all(key in own for key in data):
-                return self._checked(self._default, data)
-            return None
+            owner = self._owner(data)
+            return None if owner is None else self._checked(owner, data)
         arguments = data.get("arguments", data.get("parameters"))
         if arguments is None:
             arguments = {}
@@ -224,6 +260,8 @@ class ActionParser:
         if name == self._default and list(arguments) == [self._default_parameter]:
             value = arguments[self._default_parameter]
             if isinstance(value, str):
+                if not value.strip():
+                    return Rejection(f"Argument {self._default_parameter!r} of tool {name!r} is empty.")
                 return self._bare(value.strip())
         return Action(name, arguments, command)
 
@@ -241,11 +279,25 @@ class ActionParser:
             if key not in properties:
                 return f"Unexpected argument {key[:100]!r} of tool {name!r}."
             expected = properties[key].get("type")
-            kinds = _TYPES.get(expected, ()) if isinstance(expected, str) else ()
+            names = [expected] if isinstance(expected, str) else expected if isinstance(expected, list) else []
+            kinds = tuple(kind for one in names for kind in _TYPES.get(one, ()))
             if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
-                actual = type(value).__name__
-                return f"Expected argument {key!r} of tool {name!r} to be of type {expected}, got {actual}."
+                return (
+                    f"Expected argument {key!r} of tool {name!r} to be of type {' or '.join(names)}, got "
+                    f"{json_type(value)}."
+                )
         return ""
+
+
+def _several(count: int, text: str) -> Rejection:
+    return Rejection(
+        f"One action per turn, and these are {count} tool calls. None of them was done: send them one by one.",
+        _one_line(text),
+    )
+
+
+def _not_json(text: str) -> Rejection:
+    return Rejection('The tool call is not valid JSON. Expected {"name": ..., "arguments": {...}}.', _one_line(text))
 
 
 def _is_call(data: Any) -> bool:

@@ -150,7 +150,10 @@ class EpisodeRunner:
         if session.failure is None:
             try:
                 parser = self._parser(session.task)
-                instructions = self.domain.instructions(session.task)
+                told = session.task
+                if limit != told.max_steps:  # who is told the limit is told the one that holds
+                    told = told.model_copy(update={"max_steps": limit})
+                instructions = self.domain.instructions(told)
             except ConfigError:
                 raise
             except Exception as error:  # noqa: BLE001 - tools that cannot be offered fail their own task

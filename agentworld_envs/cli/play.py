@@ -15,7 +15,9 @@ from agentworld_envs import AgentWorldEnv, Snapshot, resolve_id
 from agentworld_envs.cli import options
 from agentworld_envs.cli.console import say, stdout, visible
 
-HELP = "?  admissible commands    :help  rules    :undo  one step back    :quit  leave"
+HELP = ":help  rules    :undo  one step back    :quit  leave"
+HELP_COMMANDS = f"?  admissible commands    {HELP}"
+"""Where there is a list of commands."""
 
 
 def play(
@@ -75,7 +77,7 @@ class Game:
     def __init__(self, env: AgentWorldEnv, console: Console) -> None:
         self._env, self._console = env, console
         self._info: dict[str, Any] = {}
-        self._instructions = ""
+        self._instructions, self._help = "", HELP
         self._past: list[tuple[Snapshot, dict[str, Any]]] = []
         """Moments before each step, with their `info`."""
 
@@ -84,12 +86,13 @@ class Game:
         observation, self._info = self._env.reset(seed=seed, options=choice)
         info, limit = self._info, self._env.episode.max_steps
         self._instructions = info["instructions"]
+        self._help = HELP_COMMANDS if info["admissible_commands"] else HELP
         say(
             self._console,
             f"{title}  backend {info['backend']}  task {info['task_id']}  seed {info['seed']}  at most {limit} steps",
             style="bold",
         )
-        say(self._console, HELP, style="dim")
+        say(self._console, self._help, style="dim")
         say(self._console, f"\n{observation}\n")
 
     def run(self) -> None:
@@ -139,11 +142,11 @@ class Game:
         if line == "?":
             self._show_commands()
         elif line == ":help":
-            say(self._console, f"{self._instructions}\n{HELP}")
+            say(self._console, f"{self._instructions}\n{self._help}")
         elif line == ":undo":
             self._undo()
         elif line.startswith(":"):
-            say(self._console, f"There is no {line.split()[0]}. {HELP}", style="yellow")
+            say(self._console, f"There is no {line.split()[0]}. {self._help}", style="yellow")
         elif line:
             self._step(line)
         return True

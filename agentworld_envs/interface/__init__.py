@@ -1,6 +1,6 @@
 """The contracts between domains, backends and the environment. Imports nothing heavy and nothing of the other parts."""
 
-from agentworld_envs.interface.action import Action
+from agentworld_envs.interface.action import Action, json_type
 from agentworld_envs.interface.backend import Backend, Session
 from agentworld_envs.interface.control import Control, Instruction
 from agentworld_envs.interface.domain import Domain, Evidence, Frame, SimulationSpec, Tracker, World
@@ -85,5 +85,6 @@ __all__ = [
     "Verdict",
     "World",
     "classify",
+    "json_type",
     "unknown_name",
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
-from agentworld_envs.interface import Action
+from agentworld_envs.interface import Action, json_type
 
 Layout = Literal["qwen", "lite"]
 """Whose wording an observation has: Qwen-AgentWorld's or LiteResearcher's."""
@@ -22,6 +24,8 @@ LONGEST_QUERY = 2_000
 LONGEST_GOAL = 2_000
 MOST_KEYS = 200
 """Keys of one `dict_memory`."""
+_TAGGED = re.compile(r"\s*<answer>((?:(?!</?answer>).)*)</answer>\s*", re.DOTALL)
+"""An answer that still has the tags which would have handed it in."""
 _WITH_ITEMS = ("add", "update")
 _WITH_KEYS = ("retrieve", "remove")
 OPERATIONS: tuple[Operation, ...] = ("add", "update", "retrieve", "remove", "retrieve_all", "remove_all")
@@ -66,6 +70,7 @@ class Submit:
     """`answer`."""
 
     text: str
+    """As it was written; the JSON text of an answer that is no string."""
 
 
 Call = Find | Open | Remember | Submit
@@ -89,17 +94,27 @@ def read(action: Action) -> Call:
     if action.tool == "dict_memory":
         return _remember(given)
     if action.tool == "answer":
-        answer = given.get("answer")
-        if not isinstance(answer, str):
-            raise Malformed(f"Expected 'answer' to be text, got {type(answer).__name__}.")
-        return Submit(answer)
+        return Submit(_answer(given.get("answer")))
     raise Malformed(f"There is no tool {action.tool[:100]!r} here.")
+
+
+def _answer(value: Any) -> str:
+    """An answer as `answers.score` reads it: any JSON value but null."""
+    if isinstance(value, str):
+        tagged = _TAGGED.fullmatch(value)
+        return tagged[1].strip() if tagged else value
+    if value is None:
+        raise Malformed("Expected 'answer' to be a string or another JSON value, got null.")
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        raise Malformed(f"Expected 'answer' to be a JSON value, got an {json_type(value)} that is none.") from None
 
 
 def _one_of(given: Mapping[str, Any], one: str, many: str) -> Any:
     if (one in given) == (many in given):
         problem = "both were given" if one in given else "neither was given"
-        raise Malformed(f"Expected either {one!r} (text) or {many!r} (a list of texts), and {problem}.")
+        raise Malformed(f"Expected either {one!r} (a string) or {many!r} (an array of strings), and {problem}.")
     return given.get(one, given.get(many))
 
 
@@ -116,25 +131,25 @@ def _queries(value: Any) -> tuple[str, ...]:
 def _texts(value: Any, one: str, many: str, most: int, nothing: str) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list):
-        raise Malformed(f"Expected a list of {many}, got {type(value).__name__}.")
+        raise Malformed(f"Expected an array of {many}, got {json_type(value)}.")
     if not values:
-        raise Malformed(f"The list of {many} is empty. Give at least one.")
+        raise Malformed(f"The array of {many} is empty. Give at least one.")
     if len(values) > most:
         raise Malformed(f"At most {most} {many} can be given at once, got {len(values)}. {nothing}.")
     for item in values:
         if not isinstance(item, str):
-            raise Malformed(f"Expected {one} to be text, got {type(item).__name__}.")
+            raise Malformed(f"Expected {one} to be a string, got {json_type(item)}.")
     return tuple(values)
 
 
 def _open(given: Mapping[str, Any]) -> Open:
     url, part = given.get("url"), given.get("part")
     if not isinstance(url, str):
-        raise Malformed(f"Expected 'url' to be text, got {type(url).__name__}.")
+        raise Malformed(f"Expected 'url' to be a string, got {json_type(url)}.")
     goal = _goal(given, required=False)
     if part is not None:
         if not isinstance(part, int) or isinstance(part, bool) or part < 1:
-            raise Malformed(f"Expected 'part' to be a whole number from 1 on, got {part!r:.40}.")
+            raise Malformed(f"Expected 'part' to be an integer from 1 on, got {part!r:.40}.")
         if goal:
             raise Malformed("'part' reads the whole page bit by bit, 'goal' picks from it: give one of them.")
     return Open(_urls(url), "qwen", goal, part or 1)
@@ -160,7 +175,7 @@ def bad_url(url: str) -> str | None:
 def _goal(given: Mapping[str, Any], *, required: bool) -> str:
     goal = given.get("goal", None if required else "")
     if not isinstance(goal, str):
-        raise Malformed(f"Expected 'goal' to be text, got {type(goal).__name__}.")
+        raise Malformed(f"Expected 'goal' to be a string, got {json_type(goal)}.")
     if len(goal) > LONGEST_GOAL:
         raise Malformed(f"The goal has {len(goal)} characters; at most {LONGEST_GOAL} are read.")
     if required and not goal.strip():
@@ -180,6 +195,6 @@ def _remember(given: Mapping[str, Any]) -> Remember:
         return Remember(operation, tuple(items.items()))
     if operation in _WITH_KEYS:
         if keys is None:
-            raise Malformed(f"Operation {operation!r} needs 'key_list', a list of keys.")
+            raise Malformed(f"Operation {operation!r} needs 'key_list', an array of keys.")
         return Remember(operation, (), _texts(keys, "a key", "keys", MOST_KEYS, "Nothing was done"))
     return Remember(operation)

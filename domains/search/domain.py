@@ -91,7 +91,8 @@ class Search(Domain):
         return tool_schemas()
 
     def instructions(self, task: Task) -> str:
-        return _RULES
+        steps = "1 step" if task.max_steps == 1 else f"{task.max_steps} steps"
+        return f"{_RULES}\nYou have {steps}."
 
     def world(self, task: Task) -> SearchWorld:
         answer_spec(task)

@@ -11,15 +11,20 @@ def tool_schemas() -> list[dict[str, Any]]:
     """All tools in OpenAI's function form, fresh on every call.
 
     `web_search`, `web_extractor` and `dict_memory` are called as in WideSearch (Qwen-AgentWorld report, search), with
-    `goal` and `part` in addition; `search` and `visit` as in LiteResearcher.
+    `goal` and `part` in addition; `search` and `visit` as in LiteResearcher. A string alone where an array of strings
+    is expected is taken as meant, and an array in place of one query, too; an answer may be any JSON value.
     """
-    texts = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    texts = {"type": ["array", "string"], "items": {"type": "string"}, "minItems": 1}
     return [
         _tool(
             "web_search",
             "Search the web. Ten results for each query.",
             {
-                "query": {"type": "string", "description": "What to look for, in a few words."},
+                "query": {
+                    "type": ["string", "array"],
+                    "items": {"type": "string"},
+                    "description": "What to look for, in a few words.",
+                },
                 "queries": {
                     **texts,
                     "maxItems": MOST_QUERIES,
@@ -66,7 +71,13 @@ def tool_schemas() -> list[dict[str, Any]]:
         _tool(
             "answer",
             "Hand in the answer to the question. This ends the episode.",
-            {"answer": {"type": "string", "description": "The answer alone, without an explanation."}},
+            {
+                "answer": {
+                    "type": ["string", "number", "boolean", "array", "object"],
+                    "items": {},
+                    "description": "The answer alone, without an explanation.",
+                }
+            },
             ("answer",),
         ),
     ]

@@ -107,5 +107,5 @@ class SearchWorld(World):
         page = self.page(url)
         if page is None:
             return visit_error(url, not_found(url))
-        found = evidence(page.text, goal)
+        found = evidence(page.text, goal, title=page.title)
         return render_visit(page, goal, found.passages, found.summary)

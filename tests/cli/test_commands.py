@@ -188,6 +188,14 @@ def test_play_commands(tmp_path: Path) -> None:
     assert run("replay", record).exit_code == 0
 
 
+def test_play_of_search_tells_the_limit_and_no_commands() -> None:
+    result = run("play", "Search", "--tasks", "train@1:tiny", "--max-steps", 7, stdin=":help\n")
+    assert result.exit_code == 0
+    assert "You have 7 steps." in result.output
+    assert "admissible commands" not in result.output
+    assert "?  admissible commands" in run("play", "TextWorld", stdin="").output
+
+
 def test_play_ends_with_the_input() -> None:
     result = run("play", "TextWorld", stdin="")
     assert result.exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -95,11 +96,21 @@ def test_other_tools() -> None:
         ('{"name": "serch", "arguments": {"query": "bed"}}', "search"),
         ('{"name": "search", "arguments": {}}', "Missing argument 'query'"),
         ('{"name": "search", "arguments": {"query": "a", "q": 1}}', "Unexpected argument 'q'"),
-        ('{"name": "search", "arguments": {"query": 5}}', "type string, got int"),
-        ('{"name": "search", "arguments": {"query": "a", "limit": true}}', "type integer, got bool"),
+        ('{"name": "search", "arguments": {"query": 5}}', "type string, got integer"),
+        ('{"name": "search", "arguments": {"query": "a", "limit": true}}', "type integer, got boolean"),
         ('{"name": "search", "arguments": [1]}', "to be an object"),
         ('{"name": "search", "arguments": "{"}', "not valid JSON"),
         ("<tool_call>{oops}</tool_call>", "not valid JSON"),
+        ('{"name": "search", "arguments": {"query": "bed"}', "not valid JSON"),
+        ('[{"name": "search", "arguments": {"query": "bed"}}', "not valid JSON"),
+        ("{'name': 'search', 'arguments': {'query': 'bed'}}", "not valid JSON"),
+        ('{ "name": "search", "arguments": {"query": "a\n```\nb\n```"}', "not valid JSON"),
+        ('I look.\n{"name": "search", "arguments": {"query": "bed"}', "not valid JSON"),
+        ('I look.\n{"name": "search", "arguments": {"query": "bed"}} Done.', "not valid JSON"),
+        ('{"name": "search", "arguments": {"query": "a"}}\nI look.', "text behind the tool call"),
+        ('{"name": "search", "arguments": {"query": "a"}}\n{"command": "look"}', "these are 2 tool calls"),
+        ('{"name": "a"}{"name": "b"}, {"name": "c"}', "these are 3 tool calls"),
+        ('Both:\n{"command": "look"}\n\n{"command": "go"}', "these are 2 tool calls"),
         ("x" * (MAX_ACTION_CHARS + 1), "at most"),
         (5, "text, got int"),
         (None, "text, got NoneType"),
@@ -131,6 +142,29 @@ def test_text_that_merely_looks_like_json_is_a_command() -> None:
         action = PARSER.parse(text)
         assert isinstance(action, Action)
         assert action.command == text
+
+
+def test_shell_text_with_names_is_a_command() -> None:
+    for text in ("{ echo '{\"name\": 1}'; }", '{ "name" ; }', '{"a": {"name": "x"}', '{"name"} --help', '{"name": 5}'):
+        action = ActionParser(TOOLS, "command", multiline=True).parse(text)
+        assert isinstance(action, Action)
+        assert action.command == text
+
+
+def test_a_type_may_be_one_of_several() -> None:
+    tool = {"function": {"name": "t", "parameters": {"properties": {"x": {"type": ["array", "string"]}}}}}
+    parser = ActionParser([tool], "t")
+    for value, fits in (("a", True), (["a"], True), (5, False), (True, False), (None, False)):
+        parsed = parser.parse(json.dumps({"name": "t", "arguments": {"x": value}}))
+        assert isinstance(parsed, Action) is fits
+        assert fits or "of type array or string, got" in getattr(parsed, "observation", "")
+
+
+def test_many_calls_are_read_in_linear_time() -> None:
+    begun = time.perf_counter()
+    for one in ('{"name": "a"}', '{"name": "a"}\n', '{"name":', '[{"name":', "{", '{"query": "x"} '):
+        assert isinstance(PARSER.parse((one * MAX_ACTION_CHARS)[:MAX_ACTION_CHARS]), Action | Rejection)
+    assert time.perf_counter() - begun < 2
 
 
 @pytest.mark.parametrize("text", BAD_ACTIONS, ids=lambda text: repr(text)[:30])
@@ -173,6 +207,10 @@ def test_answer_tags_call_the_tool_for_answers() -> None:
         action = parser.parse(text)
         assert isinstance(action, Action), text
         assert (action.tool, action.arguments) == ("answer", {"answer": expected})
+    action = parser.parse('{"answer": "Oslo"}')
+    assert isinstance(action, Action)
+    assert (action.tool, action.arguments) == ("answer", {"answer": "Oslo"})
+    assert getattr(PARSER.parse('{"answer": "Oslo"}'), "tool", None) == "command", "no tool for answers there"
     call = '<answer>x</answer><tool_call>{"name": "command", "arguments": {"command": "look"}}</tool_call>'
     assert getattr(parser.parse(call), "tool", None) == "command"
     assert getattr(PARSER.parse("<answer>look</answer>"), "tool", None) == "command", "no tool for answers there"

@@ -25,6 +25,8 @@ _MONTHS = (
     ("december", "dec", "dezember", "dez", "decembre", "diciembre", "dicembre", "dezembro"),
 )
 _NUMBER = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
+MONTHS = frozenset(_NUMBER)
+"""Names of months, folded."""
 _MONTH = f"(?P<name>{'|'.join(sorted(_NUMBER, key=len, reverse=True))})"
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]?\s+)?"
 _DAY = r"(?P<d>\d{1,2})(?:st|nd|rd|th|er|\.)?"

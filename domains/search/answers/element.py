@@ -113,7 +113,7 @@ class Gold:
         if isinstance(spec, TextSpec):
             return not self.keys.isdisjoint(given.keys)
         if isinstance(spec, NumberSpec):
-            return given.number is not None and same_number(given.number, spec.value, spec.tolerance, spec.unit)
+            return given.number is not None and same_number(given.number, spec.value, spec.allowed, spec.unit)
         if isinstance(spec, DateSpec):
             return same_date(given.dates, spec.day)
         return given.boolean is spec.value

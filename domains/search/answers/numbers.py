@@ -17,7 +17,8 @@ _SMALL = (
 )
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _UNDER_100 = {word: number for number, word in enumerate(_SMALL)} | _TENS
-_SCALES = {
+NUMBER_WORDS = frozenset(_UNDER_100)
+SCALES = {
     "hundred": 1e2,
     "hundreds": 1e2,
     "thousand": 1e3,
@@ -138,8 +139,8 @@ def _agree(first: Quantity, second: Quantity) -> bool:
 def _finish(value: float, rest: str, unit: str) -> Quantity | None:
     """Scale words and the unit behind a number; `None` when something else is there."""
     words = rest.split()
-    while words and words[0].strip(".,-") in _SCALES:
-        value *= _SCALES[words.pop(0).strip(".,-")]
+    while words and words[0].strip(".,-") in SCALES:
+        value *= SCALES[words.pop(0).strip(".,-")]
     if words and words[0] == "of":
         words = words[1:]
     behind = " ".join(words)
@@ -149,7 +150,7 @@ def _finish(value: float, rest: str, unit: str) -> Quantity | None:
         if unit and unit_name(behind) != unit:
             return None
         spoken = set(re.split(r"[\s-]+", behind))
-        if len(words) > 6 or says_more(behind) or spoken & (_NO_UNIT | _UNDER_100.keys() | _SCALES.keys()):
+        if len(words) > 6 or says_more(behind) or spoken & (_NO_UNIT | _UNDER_100.keys() | SCALES.keys()):
             return None
         unit = unit or unit_name(behind)
     return Quantity(value, unit) if math.isfinite(value) else None
@@ -201,7 +202,7 @@ def _words(text: str) -> tuple[float, str] | None:
     sign = 1.0
     if words and words[0] in ("minus", "negative"):
         sign, words = -1.0, words[1:]
-    if len(words) > 1 and words[0] in ("a", "an") and words[1] in _SCALES:
+    if len(words) > 1 and words[0] in ("a", "an") and words[1] in SCALES:
         words = ["one", *words[1:]]
     total = group = 0.0
     last, used = "", 0
@@ -213,9 +214,9 @@ def _words(text: str) -> tuple[float, str] | None:
             group += number
             last = "ten" if word in _TENS else "small"
         elif word in ("hundred", "dozen") and last in ("small", "ten"):
-            group, last = group * _SCALES[word], "hundred"
-        elif word in _SCALES and last:
-            total, group, last = total + group * _SCALES[word], 0.0, "scale"
+            group, last = group * SCALES[word], "hundred"
+        elif word in SCALES and last:
+            total, group, last = total + group * SCALES[word], 0.0, "scale"
         elif not (word == "and" and last in ("hundred", "scale") and words[place + 1 : place + 2]):
             break
         used = place + 1

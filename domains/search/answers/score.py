@@ -8,12 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from agentworld_envs.domains.search.answers.dates import same_date
 from agentworld_envs.domains.search.answers.element import LONGEST as LONGEST_VALUE
 from agentworld_envs.domains.search.answers.element import Element, Gold
 from agentworld_envs.domains.search.answers.lists import readings
 from agentworld_envs.domains.search.answers.matching import distinct, f1, longest_common, most_pairs
 from agentworld_envs.domains.search.answers.normal import normalise
-from agentworld_envs.domains.search.answers.spec import ListSpec, TableSpec, TextSpec, read_spec
+from agentworld_envs.domains.search.answers.numbers import same_number
+from agentworld_envs.domains.search.answers.sentence import date_in, number_in
+from agentworld_envs.domains.search.answers.spec import DateSpec, ListSpec, NumberSpec, TableSpec, TextSpec, read_spec
 from agentworld_envs.domains.search.answers.tables import score_table
 
 LONGEST = 200_000
@@ -38,7 +41,8 @@ def score(spec: Mapping[str, Any] | BaseModel, text: str) -> Scored:
     """Score an answer. Pure, bounded in time, and never raises on the answer.
 
     One value is compared by normalised exact match (SQuAD), as a number within a tolerance, or as a date at least as
-    precise as the right one; several guesses for one value are wrong. Lists are scored by the F1 of the best
+    precise as the right one; a number or a date also within a sentence that has just one (see `sentence`). Several
+    guesses for one value are wrong. Lists are scored by the F1 of the best
     one-to-one matching, tables by rows and items (WideSearch).
 
     Args:
@@ -57,11 +61,20 @@ def score(spec: Mapping[str, Any] | BaseModel, text: str) -> Scored:
         value, correct, detail = score_table(right, text, SPARE)
         scored = Scored(value, correct, detail)
     else:
-        matches = Gold(right).matches(Element(text))
+        element = Element(text)
+        matches = Gold(right).matches(element) or _said(right, element)
         scored = Scored(float(matches), matches, {"kind": right.kind})
     if cut:
         scored.detail["cut"] = True
     return scored
+
+
+def _said(right: Any, element: Element) -> bool:
+    """Whether a sentence has the right number or date, and no other one."""
+    if isinstance(right, NumberSpec):
+        number = number_in(element.text, right.unit)
+        return number is not None and same_number(number, right.value, right.allowed, right.unit)
+    return isinstance(right, DateSpec) and same_date(date_in(element.text), right.day)
 
 
 def _score_list(spec: ListSpec, text: str) -> Scored:

@@ -12,7 +12,7 @@ from agentworld_envs.domains.search.answers.normal import normalise
 from agentworld_envs.interface import TaskError
 
 DEFAULT_TOLERANCE = 0.005
-"""Relative; of numbers that say nothing else."""
+"""Relative; of fractions that say nothing else. Whole numbers that say nothing else are exact."""
 
 
 class _Spec(BaseModel):
@@ -38,11 +38,18 @@ class NumberSpec(_Spec):
 
     kind: Literal["number"] = "number"
     value: float = Field(allow_inf_nan=False)
-    tolerance: float = Field(default=DEFAULT_TOLERANCE, ge=0, le=1)
-    """Relative; 0 for counts."""
+    tolerance: float | None = Field(default=None, ge=0, le=1)
+    """Relative; by default 0 for a whole number and `DEFAULT_TOLERANCE` for a fraction."""
     unit: str | None = None
     """An answer in another or an unknown unit is wrong, one without a unit is in this one. Without it, any unit is
     right, and so is a percentage, of this many percent or of this value."""
+
+    @property
+    def allowed(self) -> float:
+        """The tolerance that holds."""
+        if self.tolerance is not None:
+            return self.tolerance
+        return 0.0 if self.value.is_integer() else DEFAULT_TOLERANCE
 
 
 class DateSpec(_Spec):
@@ -88,7 +95,8 @@ class ColumnSpec(_Spec):
     kind: Literal["text", "number", "date", "boolean"] = "text"
     aliases: tuple[str, ...] = ()
     """Other names of the column."""
-    tolerance: float = Field(default=DEFAULT_TOLERANCE, ge=0, le=1)
+    tolerance: float | None = Field(default=None, ge=0, le=1)
+    """Of its numbers, as in `NumberSpec`."""
     unit: str | None = None
 
 

@@ -59,7 +59,7 @@ def parts(text: str, size: int = PART) -> list[str]:
     return found
 
 
-def evidence(text: str, goal: str, limit: int = EVIDENCE) -> Evidence:
+def evidence(text: str, goal: str, limit: int = EVIDENCE, *, title: str = "") -> Evidence:
     """The passages of a page that share most with a goal.
 
     A passage is worth the sum of the weights of the goal's terms that it has; a term weighs more the fewer passages
@@ -69,6 +69,7 @@ def evidence(text: str, goal: str, limit: int = EVIDENCE) -> Evidence:
         text: the page, Markdown.
         goal: what is looked for, in words.
         limit: most characters of all passages together; the best one is always given, cut to the limit if need be.
+        title: of the page; a table of two columns with it at its head is about the page, row by row.
     """
     wanted = set(telling(query_words(goal)))
     passages = _passages(text[:_SCANNED])
@@ -94,7 +95,7 @@ def evidence(text: str, goal: str, limit: int = EVIDENCE) -> Evidence:
             chosen[number] = -negative
             used += cost
     best = [number for number, score in chosen.items() if score >= _BEST * -scored[0][0]][:3]
-    summary = " ".join(_flat(passages[number].text) for number in sorted(best))
+    summary = " ".join(_flat(passages[number].text, title) for number in sorted(best))
     return Evidence(tuple(passages[number].text[:limit] for number in sorted(chosen)), summary[:limit])
 
 
@@ -156,14 +157,16 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for sentence in found if sentence for part in parts(sentence, _PASSAGE) if part.strip()]
 
 
-def _flat(text: str) -> str:
-    """A passage within running text: a table row as `header: cell` pairs."""
+def _flat(text: str, title: str) -> str:
+    """A passage within running text: a table row as `header: cell` pairs, of an infobox `key of title: value`."""
     header, newline, row = text.partition("\n")
     if not newline:
         return _ITEM.sub("", text, count=1) if _ITEM.match(text) else text
     names, cells = cells_of(header), cells_of(row)
     if len(names) != len(cells):
         return row
+    if title and len(names) == 2 and names[1] == title:
+        return f"{cells[0]} of {title}: {cells[1]}."
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True)) + "."
 
 

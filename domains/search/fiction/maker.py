@@ -51,9 +51,7 @@ def words(text: str) -> set[str]:
 
 def _typed(kind: Relation | str, value: Any, by_name: dict[str, Entity], unit: str = "") -> dict[str, Any]:
     """The answer spec for one value of a result; `unit` is that of a count or a calculated number."""
-    if kind == "count":
-        return {"kind": "number", "value": float(value), "tolerance": 0.0, "unit": unit}
-    if kind == "number" or (isinstance(kind, Relation) and kind.type == "number"):
+    if kind in ("count", "number") or (isinstance(kind, Relation) and kind.type == "number"):
         return {"kind": "number", "value": float(value), "unit": kind.unit if isinstance(kind, Relation) else unit}
     if isinstance(kind, Relation) and kind.type in ("year", "date"):
         return {"kind": "date", "value": str(value)}

@@ -249,6 +249,67 @@ WRONG = [
 ]
 
 
+RIGHT += [
+    (number(29_955, 0), "The expedition had 29,955 visitors."),
+    (number(29_955, 0), "In all, 29 955 people visited the museum that was built by Oda Brisk."),
+    (number(1_200_000, 0), "The population of Velm is 1.2 million people."),
+    (number(1_200_000, 0), "Velm has 1.2M inhabitants"),
+    (number(-5, 0), "It was -5 there."),
+    (number(300, 0, "crowns"), "The prize is 300 crowns each year."),
+    (number(5, 0, "km"), "The road has a length of 5,000 metres in all."),
+    (number(12, 0, "USD"), "It costs $12 there."),
+    (number(0.12), "The share is 12 percent."),
+    (date("1969-01-02"), "born on 2 January 1969"),
+    (date("1969-01-02"), "She was born on January 2nd, 1969, in Velm."),
+    (date("1969-01-02"), "The day was 1969-01-02."),
+    (date("1969"), "Velm was founded in 1969."),
+    (date("1969"), "Velm was founded in 1969 by Oda Brisk."),
+    (date("1969"), "It opened on Tuesday, 4 Mar. 1969 in Velm"),
+    ({"kind": "number", "value": 29_955}, "29955"),
+    ({"kind": "number", "value": 0.5}, "0.501"),
+]
+WRONG += [
+    (number(5, 0), sentence)
+    for sentence in (
+        "The town does not have 5 bridges.",
+        "The town doesn't have 5 bridges.",
+        "It has 5 bridges and 6 towers.",
+        "It has 5 bridges and six towers.",
+        "It has five bridges, or 5 towers.",
+        "It has more than 5 bridges.",
+        "There are at least 5 bridges.",
+        "There are up to 5 bridges.",
+        "Does it have 5 bridges?",
+        "It has 5 million bridges.",
+        "It has 5k bridges.",
+        "It has 5-6 bridges.",
+        "It was the 5th bridge.",
+        "It grew by 5 bridges.",
+        "It opened on 5 May.",
+        "Perhaps it has 5 bridges.",
+        "Room B5 is it.",
+        "It has 5, 6 bridges.",
+        "There are 5 " + "x " * 200,
+    )
+]
+WRONG += [
+    (number(300, 0, "crowns"), "The prize is 300 marks each year."),
+    (number(5, 0, "km"), "The road has 5 lanes."),
+    (number(5, 0, "km"), "The road has a length of 5 m."),
+    ({"kind": "number", "value": 10_000}, "10,001"),
+    (date("1969-01-02"), "She was born in January 1969."),
+    (date("1969-01-02"), "born on 2 January 1969 or 3 January 1969"),
+    (date("1969-01-02"), "not born on 2 January 1969"),
+    (date("1969-01-02"), "born before 2 January 1969"),
+    (date("1969-01-02"), "born by 2 January 1969"),
+    (date("1969-01-02"), "born on 1/2/1969"),
+    (date("1969"), "It had 1969 visitors that year."),
+    (date("1969"), "founded in 1969 BC"),
+    (date("1969"), "built from 1969 to 1972"),
+    (text("Paris"), "It is Paris."),
+]
+
+
 @pytest.mark.parametrize(("spec", "answer"), RIGHT, ids=lambda value: str(value)[:40])
 def test_right(spec: dict[str, Any], answer: str) -> None:
     assert score(spec, answer) == Scored(1.0, True, {"kind": spec["kind"]})

@@ -42,7 +42,7 @@ def test_a_question_whose_answer_is_a_list(tmp_path: Path) -> None:
         ({"kind": "number", "value": "many"}, "'value' that cannot be: 'many'"),
         ({"kind": "date", "value": "4 March 1953"}, "'value' that cannot be: '4 March 1953'.*1953-03-04"),
         ({"kind": "date", "value": "1953-02-31"}, "cannot be checked: no calendar has the date"),
-        ({"kind": "table", "columns": [{"name": "a"}], "key": ["b"], "rows": []}, r"the key names \['b'\]"),
+        ({"kind": "table", "columns": [{"name": "a"}], "key": ["b"], "rows": [["x"]]}, r"the key names \['b'\]"),
         ({"kind": "table", "columns": [{"nam": "a"}], "key": ["a"], "rows": []}, "has no 'columns.0.name'"),
         (
             {"kind": "table", "columns": [{"name": "a", "kind": "number"}], "key": ["a"], "rows": [["x"]]},

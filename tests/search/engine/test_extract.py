@@ -39,6 +39,14 @@ def test_rows_keep_their_header() -> None:
     assert "Year: 1931; Prize: Moon Medal." in found.summary
 
 
+def test_rows_of_an_infobox_are_about_the_page() -> None:
+    box = "| Name | Velm |\n| --- | --- |\n| Population | 29,955 |\n| Mayor | Oda Brisk |\n"
+    found = evidence(box, "population", title="Velm")
+    assert found.passages == ("| Name | Velm |\n| Population | 29,955 |",)
+    assert found.summary == "Population of Velm: 29,955."
+    assert evidence(box, "population", title="Tolm").summary == "Name: Population; Velm: 29,955."
+
+
 def test_items_and_other_scripts() -> None:
     assert evidence(PAGE, "numbered whales").passages == ("1. A numbered item about whales",)
     assert evidence(PAGE, "numbered whales").summary == "A numbered item about whales"
