@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
-from search.support import DOMAIN, FERRY, LIST, ODA, VELM, call, parser, world
+from search.support import DOMAIN, FERRY, LIST, LONG, ODA, VELM, call, parser, world
 
 from agentworld_envs.backends.world_model import (
     GenerationRequest,
@@ -14,10 +15,14 @@ from agentworld_envs.backends.world_model import (
     WorldModelConfig,
 )
 from agentworld_envs.backends.world_model.codec import wrap
+from agentworld_envs.domains.search.engine.extract import parts
 from agentworld_envs.domains.search.engine.snippets import occurs
 from agentworld_envs.domains.search.library import LIBRARY
+from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.domains.search.rendering import render_date
+from agentworld_envs.domains.search.slices import wrong_statements
 from agentworld_envs.domains.search.tracker import SearchTracker
+from agentworld_envs.domains.search.world import PART_CHARACTERS
 from agentworld_envs.interface import Action, Task
 
 SEARCH, LITE = call("web_search", query="Velm town"), call("search", query=["Velm town", "sailor"])
@@ -54,6 +59,23 @@ def test_pages_are_known_by_their_canonical_address_and_goal() -> None:
         one = call("visit", url=[url], goal="founded")
         tracker.observe(one, at.act(one))
     assert tracker.answer(VISIT) == at.act(VISIT), "put together from visits of one page each"
+
+
+def test_a_denial_has_the_spelling_of_now() -> None:
+    at = world()
+    tracker = SearchTracker(at)
+    spellings = ("https://a.example/none", "HTTPS://A.example/none/", "https://a.example/none#x")
+    for make in (
+        lambda url: call("web_extractor", url=url),
+        lambda url: call("web_extractor", url=url, goal="founded"),
+        lambda url: call("visit", url=[VELM, url], goal="founded"),
+    ):
+        first = make(spellings[0])
+        assert tracker.answer(first) is None
+        tracker.observe(first, at.act(first))
+        for url in spellings:
+            assert tracker.answer(make(url)) == at.act(make(url))
+            assert tracker.fork().answer(make(url)) == at.act(make(url))
 
 
 def test_what_is_in_no_layout_is_asked_for_again() -> None:
@@ -148,6 +170,62 @@ def test_recall_for_a_visit_is_the_slice_of_exactly_that_page() -> None:
     assert tracker.recall(call("web_extractor", url=url), 0) == ""
 
 
+def test_recall_over_a_corpus_is_the_part_or_the_evidence() -> None:
+    tracker = SearchTracker(world())
+    pieces = parts(LONG, PART_CHARACTERS)
+    assert len(pieces) > 1
+    for number, piece in enumerate(pieces, start=1):
+        text = tracker.recall(call("web_extractor", url=FERRY, part=number), DOMAIN.recall_characters)
+        head, *lines = text.splitlines()
+        assert head.endswith(f"Its part {number} of {len(pieces)} says:")
+        assert lines == [f"- {line}".rstrip() for line in piece.splitlines() if line.strip()]
+    beyond = tracker.recall(call("web_extractor", url=FERRY, part=99), 10_000)
+    assert beyond.endswith(f"It has no part 99, and {len(pieces)} in all.")
+    told = tracker.recall(call("web_extractor", url=FERRY, goal="paragraph 17"), 10_000)
+    assert "It says of the goal:" in told
+    assert "Paragraph 17 of the long story." in told
+    assert "zebra" not in tracker.recall(call("web_extractor", url=VELM, goal="zebra"), 10_000)
+
+
+@pytest.mark.parametrize("limit", [0, 50, 400, 700, 3_000, 10_000])
+def test_recall_is_shared_between_pages_and_queries(limit: int) -> None:
+    big = [Page(str(n), f"https://a.example/{n}", f"Page {n}", f"The goat of {n}. " * 400) for n in range(4)]
+    at = world(pages=[*big, Page("s", "https://a.example/s", "Short", "One goat.")])
+    tracker = SearchTracker(at)
+    tracker.observe(call("web_search", query="x"), "[1] https://b.example/\nTitle: B\nSnippet: S\nDate: N/A")
+    visit = call("visit", url=[page.url for page in big] + ["https://a.example/s"], goal="goat")
+    for action in (visit, call("search", query=["goat", "page", "short goat"]), call("web_search", query="goat")):
+        text, full = tracker.recall(action, limit), tracker.recall(action, 10**6)
+        assert len(text) <= limit
+        heads = [line for line in full.splitlines() if line.startswith(("page", "pages that"))]
+        assert [line for line in heads if line in text] == heads or limit < 700
+        if limit == 3_000:
+            assert not text.endswith("s:"), "each is told something"
+            assert len(text) > 0.9 * min(limit, len(full))
+    if limit == 3_000:
+        told = tracker.recall(visit, limit).split("\npage ")
+        sizes = [len(block) for block in told]
+        assert len(sizes) == 5
+        assert max(sizes[:4]) - min(sizes[:4]) < 100
+        assert "One goat." in told[4]
+
+
+def test_the_domain_says_how_much_is_recalled_unless_the_user_does() -> None:
+    prompts: list[str] = []
+
+    def keep(request: GenerationRequest) -> str:
+        prompts.append(request.messages[-1].content)
+        return wrap("No results for x.")
+
+    for more in ({}, {"state_characters": 300}):
+        backend = WorldModelBackend(ScriptedEngine(keep), WorldModelConfig.of(model="scripted:echo", **more))
+        [session] = backend.open(DOMAIN, [DOMAIN.tasks("train:tiny")[0]], [0])
+        queries = ["town", "river", "born", "founded", "mayor", "festival"]
+        backend.step([session], [call("web_search", queries=queries)])
+    assert prompts[0].count("pages that match") > 3
+    assert len(prompts[0]) > 4_000 > len(prompts[1])
+
+
 def test_recall_remembers_what_was_invented() -> None:
     at = world()
     tracker = SearchTracker(at)
@@ -179,6 +257,10 @@ def test_snippets_that_leak() -> None:
     assert tracker.contradictions(asked, at.act(asked)) == [], "what was asked for may be repeated"
     lite = at.act(LITE).replace("founded in [...]", "founded in 1642")
     assert any("shows '1642'" in line for line in tracker.contradictions(LITE, lite))
+    guessing = call("web_search", query="town founded in 1640 1641 1642")
+    assert "1642" not in at.act(guessing).replace("query", "").split("Snippet:", 1)[1]
+    assert tracker.contradictions(guessing, at.act(guessing)) == []
+    assert tracker.contradictions(guessing, leaking) == found, "the rule is the search engine's"
     longer = call("web_search", query="Velm")
     shown = f"[1] {VELM}\nTitle: Velm\nSnippet: A crown is 0.1642 marks.\nDate: Apr 7, 2031"
     assert tracker.contradictions(longer, shown) == [], "a number within a longer one is another number"
@@ -238,6 +320,21 @@ def test_statements_against_the_database() -> None:
                 free = text.replace(f"| {value.name} |", f"| {value.name}, as everybody knows |")
                 assert tracker.contradictions(action, free) == [], "free words may mean the right thing"
     assert checked > 20
+
+
+def test_a_text_that_names_everything_takes_no_longer() -> None:
+    place = LIBRARY.fiction(0, "medium")
+    population = place.fiction.population  # type: ignore[union-attr]
+    names = [entity.name for entity in population.entities]
+    lines = "\n".join(f"{name} is known to all." for name in names)
+    for text in (lines, " ".join(names), "| Name | Population |\n| --- | --- |\n" + lines):
+        text = (text + "\n") * (1 + 60_000 // len(text))
+        began = time.perf_counter()
+        assert wrong_statements(place, text) == []
+        assert time.perf_counter() - began < 3
+    town = next(e for e in population.entities if "population" in e.values)
+    table = f"Text.\n\n| Name | Population |\n| --- | --- |\n| {town.name} | 5 |\n"
+    assert len(wrong_statements(place, lines[:20_000] + "\n" + table)) == 1, "a row with the head of its table"
 
 
 def test_a_simulator_that_leaks_is_flagged_and_asked_again() -> None:
