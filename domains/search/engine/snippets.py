@@ -77,7 +77,7 @@ class Snippets:
         return _cut(text, self._window(lower), self._length, hidden)
 
     def _hidden(self, withheld: Sequence[str]) -> list[_Hidden]:
-        return [hidden for _, hidden in _sealed(self._query, withheld)]
+        return _sealed(self._query, withheld)
 
     def _window(self, lower: str) -> int:
         """Where the best window begins: most distinct words of the query, the earliest of equals."""
@@ -142,17 +142,18 @@ def sealed(query: str, withheld: Sequence[str]) -> list[str]:
     the text could be: more than two numbers or dates open no number or date, and more than two other texts of these,
     or more than `_MOST_WORDS` words, open nothing else.
     """
-    return [text for text, _ in _sealed(query, withheld)]
+    hidden = _sealed(query, withheld)
+    return [text for text in withheld if _compiled(text) in hidden]
 
 
-def _sealed(query: str, withheld: Sequence[str]) -> list[tuple[str, _Hidden]]:
-    found = [(text, hidden) for text in withheld if (hidden := _compiled(text)) is not None]
-    known = {text: _has_digit(text) for text, hidden in found if hidden[1].search(query) is not None}
+def _sealed(query: str, withheld: Sequence[str]) -> list[_Hidden]:
+    found = [hidden for text in withheld if (hidden := _compiled(text)) is not None]
+    known = [hidden for hidden in found if hidden[1].search(query) is not None]
     if not known:
         return found
     numbers, others = _opens(query)
-    others = others and sum(not number for number in known.values()) <= _MOST_KNOWN
-    return [one for one in found if one[0] not in known or not (numbers if known[one[0]] else others)]
+    others = others and sum(not _has_digit(hidden) for hidden in dict.fromkeys(known)) <= _MOST_KNOWN
+    return [hidden for hidden in found if hidden not in known or not (numbers if _has_digit(hidden) else others)]
 
 
 @lru_cache(maxsize=64)
@@ -162,13 +163,13 @@ def _opens(query: str) -> tuple[bool, bool]:
     return few, len(telling(query_words(query))) <= _MOST_WORDS
 
 
-def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)
+def _has_digit(hidden: _Hidden) -> bool:
+    return any(character.isdigit() for character in hidden[1].pattern)
 
 
 def elided(text: str, withheld: Sequence[str], query: str = "") -> str:
     """`text` with `[...]` in the place of every withheld text that a snippet for the query must not show."""
-    for _, (_, pattern, _) in sorted(_sealed(query, withheld), key=lambda one: len(one[0]), reverse=True):
+    for _, pattern, _ in sorted(_sealed(query, withheld), key=lambda hidden: hidden[2], reverse=True):
         text = pattern.sub(ELISION, text)
     return text
 
