@@ -194,6 +194,8 @@ class Domain(ABC):
     told_by_turn: ClassVar[bool] = False
     """Whether `simulation` says nothing of what the world holds, because that is too much: what a simulator has to know
     is then always told right before an action (`Tracker.recall`), also without `tracked_state`."""
+    recall_characters: ClassVar[int] = 4000
+    """Longest text of `Tracker.recall` where the user does not say it (`WorldModelConfig.state_characters`)."""
     default_model: ClassVar[str | None] = None
     """Model string that `backend="world_model"` takes where none is given; `None` when the user has to choose one."""
     machines: Machines | None = None

@@ -27,7 +27,7 @@ class RowSettings:
     """Of that draw (>= 0)."""
     tracked_state: bool = False
     """World model only: as `WorldModelConfig.tracked_state`; use it for both or for neither."""
-    state_characters: int = 4000
+    state_characters: int | None = None
     """As `WorldModelConfig.state_characters`."""
     filters: Filters = field(default_factory=Filters)
 

@@ -34,7 +34,7 @@ STEPS: Final = 24
 PER_STEP: Final = 2
 """Commands that are asked about at each step."""
 LIMIT: Final = 4000
-"""Characters of tracked state, as `WorldModelConfig.state_characters` has them by default."""
+"""Characters of tracked state, as `Domain.recall_characters` has them by default."""
 
 _WEIGHTS: Final = {
     "go": 4.0,

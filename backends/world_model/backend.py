@@ -124,7 +124,8 @@ class WorldModelBackend(Backend):
         tracker = session.tracker
         if not self.config.tracked_state and not session.domain.told_by_turn:
             tracker = session.beginning if self.config.layout == "compact" else None
-        return "" if tracker is None else tracker.recall(action, self.config.state_characters)
+        limit = self.config.state_characters or session.domain.recall_characters
+        return "" if tracker is None else tracker.recall(action, limit)
 
     @property
     def _wording(self) -> str:

@@ -46,8 +46,8 @@ class WorldModelConfig(BaseModel):
     """Tell the model, right before the action, what the episode has established so far (`Tracker.recall`). The layout
     has it as the current state of the last turn only, so that earlier turns stay the same for a prefix cache. Domains
     that are `told_by_turn` do so anyway."""
-    state_characters: int = Field(default=4000, ge=1)
-    """Longest text of the tracked state."""
+    state_characters: int | None = Field(default=None, ge=1)
+    """Longest text of the tracked state; `None`: what the domain takes (`Domain.recall_characters`, usually 4,000)."""
     retry_contradictions: bool = False
     """Ask once more, with a new seed, when an answer contradicts what the episode has established. The second answer
     is taken as it is. Contradictions are on the transition's flags either way."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agentworld_envs.domains.search.calls import Find, Open, bad_url
-from agentworld_envs.domains.search.engine.snippets import occurs
+from agentworld_envs.domains.search.engine.snippets import occurs, sealed
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.domains.search.reading import page_title, read_results, read_visit
@@ -84,10 +84,21 @@ def _results(world: SearchWorld, call: Find, observation: str, shown: Mapping[st
             found.append(
                 f"{url} is dated {render_date(page.date)}, and the answer dates it {result.date.strip()!r:.60}"
             )
-        for text in (*world.withheld, *(page.withheld if page is not None else ())):
-            if occurs(text, result.snippet) and not any(occurs(text, query) for query in call.queries):
-                found.append(f"the snippet of {url} shows {text!r}, which only the page itself tells")
+        for withheld in (world.withheld, page.withheld if page is not None else ()):
+            found += [
+                f"the snippet of {url} shows {text!r}, which only the page itself tells"
+                for text in _leaked(call, result.snippet, withheld)
+            ]
     return list(dict.fromkeys(found))
+
+
+def _leaked(call: Find, snippet: str, withheld: Sequence[str]) -> list[str]:
+    """The withheld texts in a snippet that none of the queries may see, by the rule of the search engine."""
+    shown = {text for text in withheld if occurs(text, snippet)}
+    if shown:
+        for query in call.queries:  # of a simulator's answer nobody can tell which result belongs to which of them
+            shown.intersection_update(sealed(query, withheld))
+    return [text for text in withheld if text in shown]
 
 
 def _name(url: str) -> str | None:

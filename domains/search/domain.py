@@ -13,7 +13,7 @@ from agentworld_envs.domains.search.expert import plan
 from agentworld_envs.domains.search.facts import facts_of
 from agentworld_envs.domains.search.faults import fault_text
 from agentworld_envs.domains.search.simulation import brief, wire
-from agentworld_envs.domains.search.tasks import LEVELS, SPLITS, Choice, GeneratedTasks
+from agentworld_envs.domains.search.tasks import LEVELS, SPLITS, Choice, GeneratedTasks, misspelt
 from agentworld_envs.domains.search.tools import tool_schemas
 from agentworld_envs.domains.search.tracker import SearchTracker
 from agentworld_envs.domains.search.world import SearchWorld
@@ -61,6 +61,7 @@ class Search(Domain):
     answer_tool = "answer"
     verbs = False
     told_by_turn = True
+    recall_characters = 10_000
     task_sets = (*SPLITS, *(f"{SPLITS[0]}@{level}" for level in LEVELS))
 
     def tasks(self, name: str | None = None) -> TaskSource:
@@ -82,10 +83,10 @@ class Search(Domain):
         choice = Choice.of(name)
         if choice is not None:
             return GeneratedTasks(choice)
-        path = Path(name.partition("?")[0]).expanduser()
-        if "?" in name or path.exists():
+        path = _existing(name.partition("?")[0])
+        if path is not None or "?" in name:
             return _from_path(name, path)
-        raise unknown_name("task set or path", name, self.task_sets)
+        raise misspelt(name) or unknown_name("task set or path", name[:200], self.task_sets)
 
     def tools(self, task: Task) -> list[dict[str, Any]]:
         return tool_schemas()
@@ -159,13 +160,28 @@ class Search(Domain):
         return fault_text(action, kind)
 
 
-def _from_path(name: str, path: Path) -> TaskSource:
+def _existing(name: str) -> Path | None:
+    """What a name leads to, `None` where that is nothing or the name cannot be a path at all."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, of an unknown user
+        return None
+
+
+def _from_path(name: str, path: Path | None) -> TaskSource:
     """The tasks of a file of questions."""
-    if path.is_dir():
+    if path is not None and path.is_dir():
         raise ConfigError(
             f"{str(path)!r} is a folder of pages, and has no questions. Give the file of the questions and this index: "
             f"QUESTIONS.jsonl?index={path}."
         )
     from agentworld_envs.domains.search.datasets.tasks import DatasetTasks
 
-    return DatasetTasks.parse(name)
+    try:
+        return DatasetTasks.parse(name)
+    except ConfigError:
+        raise
+    except (OSError, ValueError) as error:  # too long, with a NUL, or not to be written as UTF-8
+        why = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"Cannot open the task set {name[:200]!r}: {why}.") from error

@@ -33,9 +33,10 @@ class DictMemory:
         if operation == "retrieve_all":
             return _as_text(self.items)
         if operation in ("add", "update"):
-            return self._write(operation, dict(call.items))
-        known = [key for key in dict.fromkeys(call.keys) if key in self.items]
-        unknown = [key for key in dict.fromkeys(call.keys) if key not in self.items]
+            return self._write(operation, _clean(dict(call.items)))
+        keys = dict.fromkeys(map(_clean_text, call.keys))
+        known = [key for key in keys if key in self.items]
+        unknown = [key for key in keys if key not in self.items]
         if not known:
             return MISSING
         if operation == "retrieve":
@@ -66,6 +67,20 @@ class DictMemory:
     def fork(self) -> DictMemory:
         """An independent memory with the same notes. Values are never changed in place, so they are shared."""
         return DictMemory(dict(self.items))
+
+
+def _clean(value: Any) -> Any:
+    """A value, in JSON's terms, whose texts can be written to a file."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _clean_text(text: str) -> str:
+    """`?` in place of each half of a surrogate pair, as in what a simulator is sent (see `simulation.wire`)."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _as_text(items: dict[str, Any]) -> str:

@@ -25,6 +25,9 @@ _STRIDE = 16
 _NAME = re.compile(
     r"(?P<split>[a-z]+)(?:@(?P<levels>[0-9]+(?:,[0-9]+)*))?(?::(?P<size>[a-z]+))?(?P<options>(?:\+[a-z]+(?:=[0-9]{1,9})?)*)"
 )
+_READ = re.compile(r"[a-z]+(?:@[0-9]+(?:,[0-9]+)*)?(?::[a-z]+)?(?:\+[a-z]+(?:=[0-9]{1,9})?)*")
+"""As much of a name as can be read."""
+SYNTAX = "SPLIT[@LEVELS][:SIZE][+masked][+worlds=N]"
 _ID = re.compile(r"(?P<split>[a-z]+)@(?P<level>[0-9])(?P<variant>[a-z:+]*)/(?P<number>[0-9]{1,12})")
 
 
@@ -72,6 +75,20 @@ class Choice:
         options = dict(_options(match["options"]))
         worlds = options.get("worlds")
         return cls(match["split"], levels or LEVELS, size, "masked" in options, worlds)
+
+
+def misspelt(name: str) -> ConfigError | None:
+    """What is wrong with a name that begins with a split and goes on in no form; `None` when it does not."""
+    name = name.strip()
+    if not name.startswith(tuple(split + mark for split in SPLITS for mark in "@:+")):
+        return None
+    match = _READ.match(name)
+    assert match is not None, "it begins with letters"
+    rest = name[match.end() :]
+    return ConfigError(
+        f"Expected a task set {SYNTAX}, such as 'train@1,2:large+masked+worlds=8', got {name[:200]!r}: "
+        f"{rest[:100]!r} after {match[0][:100]!r} cannot be read."
+    )
 
 
 def _options(text: str) -> Iterator[tuple[str, int | None]]:

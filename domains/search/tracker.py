@@ -8,7 +8,7 @@ from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.framing import frame_of
 from agentworld_envs.domains.search.reading import read_results
 from agentworld_envs.domains.search.recall import recall
-from agentworld_envs.domains.search.rendering import RULE, one_line
+from agentworld_envs.domains.search.rendering import RULE, not_found, one_line, visit_error
 from agentworld_envs.domains.search.state import HANDED_IN, SearchState
 from agentworld_envs.domains.search.world import SearchWorld
 from agentworld_envs.interface import Action, Evidence, Frame, Tracker
@@ -21,8 +21,8 @@ class SearchTracker(Tracker):
 
     A page is known by its canonical address with the goal or the part for which it was opened, a search by its
     queries. What was answered once in the layout of the tools is answered again from here, so that a page that is
-    opened twice says the same (knowlet and others had to add such a cache to their simulated webs). What was in no
-    layout (an error, say) is asked for again.
+    opened twice says the same (knowlet and others had to add such a cache to their simulated webs). A page that was
+    denied stays so under every spelling of its address. What was in no layout (an error, say) is asked for again.
     """
 
     def __init__(self, world: SearchWorld) -> None:
@@ -31,6 +31,8 @@ class SearchTracker(Tracker):
         self._state = SearchState()
         self._kept: dict[_Key, str] = {}
         self._shown: dict[str, str] = {}
+        self._missing: set[_Key] = set()
+        """Keys of pages that were denied. What is said of them repeats the address as it was written."""
 
     def answer(self, action: Action) -> str | None:
         call = read(action)
@@ -39,6 +41,8 @@ class SearchTracker(Tracker):
         if isinstance(call, Remember):
             return self._state.memory.fork().apply(call)
         texts = [self._kept.get(key) for key in _keys(call)]
+        if isinstance(call, Open):
+            texts = [text or self._denied(call, url) for text, url in zip(texts, call.urls, strict=True)]
         known = [text for text in texts if text is not None]
         return f"\n{RULE}\n".join(known) if len(known) == len(texts) else None
 
@@ -71,6 +75,7 @@ class SearchTracker(Tracker):
     def fork(self) -> SearchTracker:
         twin = SearchTracker(self._world)
         twin._state, twin._kept, twin._shown = self._state.fork(), dict(self._kept), dict(self._shown)
+        twin._missing = set(self._missing)
         return twin
 
     @property
@@ -91,11 +96,21 @@ class SearchTracker(Tracker):
         blocks = [observation] if call.layout == "qwen" else observation.split(f"\n{RULE}\n")
         if len(blocks) == len(call.urls):
             for key, url, block in zip(_keys(call), call.urls, blocks, strict=True):
-                if _name(url) in seen:
+                if _name(url) not in seen or key in self._missing:
+                    continue
+                if seen[_name(url)] is not None:
                     self._kept.setdefault(key, block)
+                elif key not in self._kept:
+                    self._missing.add(key)
         for url, title in seen.items():
             if title is not None:
                 self._show(url, title)
+
+    def _denied(self, call: Open, url: str) -> str | None:
+        """What is said of a page that was denied before, in the spelling of now."""
+        if _key(call, url) not in self._missing:
+            return None
+        return not_found(url) if call.layout == "qwen" else visit_error(url, not_found(url))
 
     def _show(self, url: str, title: str) -> None:
         if url not in self._world.masked:
@@ -107,8 +122,12 @@ def _keys(call: Call) -> list[_Key]:
     if isinstance(call, Find):
         return [("find", call.layout, tuple(one_line(query) for query in call.queries))]
     if isinstance(call, Open):
-        return [("open", call.layout, _name(url), call.goal, call.part) for url in call.urls]
+        return [_key(call, url) for url in call.urls]
     return []
+
+
+def _key(call: Open, url: str) -> _Key:
+    return ("open", call.layout, _name(url), call.goal, call.part)
 
 
 def _name(url: str) -> str:

@@ -55,3 +55,18 @@ def test_it_is_bounded() -> None:
     assert len(shown) <= 20_000
     assert at.act(call("dict_memory", operation="remove", key_list=["k0"])).startswith("Successfully")
     assert at.act(call("dict_memory", operation="add", dict_={"last": "x" * 3_000})).startswith("Successfully")
+
+
+def test_what_it_says_can_be_written_to_a_file() -> None:
+    at, broken = world(), "a\ud800"
+    for arguments in (
+        {"operation": "add", "dict": {broken: [broken, {broken: broken}], "b": 1}},
+        {"operation": "update", "dict": {broken: (broken, 2.5, None)}},
+        {"operation": "retrieve", "key_list": [broken, "\udfff"]},
+        {"operation": "retrieve_all"},
+        {"operation": "remove", "key_list": [broken]},
+    ):
+        text = at.act(call("dict_memory", **arguments))
+        text.encode("utf-8")
+        assert "a?" in text
+    assert at.act(call("dict_memory", operation="retrieve_all")) == '{"b": 1}'

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from agentworld_envs.domains.search.engine.words import STOP_WORDS, query_words
+from agentworld_envs.domains.search.engine.words import STOP_WORDS, query_words, telling
 
 LENGTH: Final = 240
 """Characters of a snippet, without the marks of what is left out."""
@@ -29,6 +29,18 @@ _RUN: Final = re.compile(
 _EMPTY: Final = re.compile(r"\|(?:\s*(?::?-{2,}:?\s*)?\|)+")
 """Cells of a table with nothing in them, or with the rule below its heading."""
 
+_MOST_KNOWN = 2
+"""Numbers and dates, or other withheld texts of a page, that a query may have: who lists more of them is guessing."""
+_MOST_WORDS = 24
+"""Words of a query that may have withheld texts, stop words aside. Questions of the task sets have at most 15."""
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+_NUMBERS: Final = re.compile(
+    r"\d{4}-\d\d?-\d\d?|\d\d?[./-]\d\d?[./-]\d{4}"
+    rf"|\d\d?\.? {_MONTH},? \d{{4}}|{_MONTH} \d\d?,? \d{{4}}|\d+(?:[.,]\d+)*",
+    re.IGNORECASE,
+)
+"""A date is one number."""
+
 _Hidden = tuple[str, re.Pattern[str], int]
 """A withheld text: its first word in lower case, which is cheap to look for; the whole; its length."""
 
@@ -39,7 +51,7 @@ class Snippets:
     Args:
         query: as the agent wrote it.
         words: its distinct terms with the words they were made of, see `words.query_words`.
-        withheld: texts that no snippet shows unless the query has them.
+        withheld: texts that no snippet shows unless the query has them, see `sealed`.
         length: characters of a snippet.
     """
 
@@ -90,11 +102,7 @@ class Snippets:
         return _cut(shown, start, self._length, low > 0, high < len(text))
 
     def _hidden(self, withheld: Sequence[str]) -> list[_Hidden]:
-        """Those that the query does not have."""
-        asked = self._query.lower()
-        found = [_compiled(text) for text in withheld]
-        # The expression is slow: it is only tried where the first word is.
-        return [one for one in found if one is not None and (one[0] not in asked or one[1].search(self._query) is None)]
+        return _sealed(self._query, withheld)
 
     def _window(self, lower: str, shown: str = "") -> int:
         """Where the best window begins: most distinct words of the query, the earliest of equals.
@@ -173,12 +181,44 @@ def occurs(needle: str, text: str) -> bool:
     return compiled is not None and compiled[1].search(text) is not None
 
 
+def sealed(query: str, withheld: Sequence[str]) -> list[str]:
+    """Those of the texts that are withheld together (of a page, of a task) that a snippet for a query must not show.
+
+    A query that has a text may see it, so that what is known is found again. It does not get more by listing whatever
+    the text could be: more than two numbers or dates open no number or date, and more than two other texts of these,
+    or more than `_MOST_WORDS` words, open nothing else.
+    """
+    hidden = _sealed(query, withheld)
+    return [text for text in withheld if _compiled(text) in hidden]
+
+
+def _sealed(query: str, withheld: Sequence[str]) -> list[_Hidden]:
+    found = [hidden for text in withheld if (hidden := _compiled(text)) is not None]
+    asked = query.lower()
+    # The expression is slow: it is only tried where the first word is.
+    known = [hidden for hidden in found if hidden[0] in asked and hidden[1].search(query) is not None]
+    if not known:
+        return found
+    numbers, others = _opens(query)
+    others = others and sum(not _has_digit(hidden) for hidden in dict.fromkeys(known)) <= _MOST_KNOWN
+    return [hidden for hidden in found if hidden not in known or not (numbers if _has_digit(hidden) else others)]
+
+
+@lru_cache(maxsize=64)
+def _opens(query: str) -> tuple[bool, bool]:
+    """Whether a query is short enough to have numbers and dates, and to have other texts."""
+    few = len({match[0] for match in _NUMBERS.finditer(query)}) <= _MOST_KNOWN
+    return few, len(telling(query_words(query))) <= _MOST_WORDS
+
+
+def _has_digit(hidden: _Hidden) -> bool:
+    return any(character.isdigit() for character in hidden[1].pattern)
+
+
 def elided(text: str, withheld: Sequence[str], query: str = "") -> str:
-    """`text` with `[...]` in the place of every withheld text that the query does not have."""
-    for needle in sorted(withheld, key=len, reverse=True):
-        compiled = _compiled(needle)
-        if compiled is not None and compiled[1].search(query) is None:
-            text = compiled[1].sub(ELISION, text)
+    """`text` with `[...]` in the place of every withheld text that a snippet for the query must not show."""
+    for _, pattern, _ in sorted(_sealed(query, withheld), key=lambda hidden: hidden[2], reverse=True):
+        text = pattern.sub(ELISION, text)
     return text
 
 

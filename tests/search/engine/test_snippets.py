@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentworld_envs.domains.search.engine.snippets import ELISION, LENGTH, elided, occurs, snippet
+from agentworld_envs.domains.search.engine.snippets import ELISION, LENGTH, elided, occurs, sealed, snippet
 
 LONG = (
     "Nothing to see here. " * 60 + "The lighthouse of Port Lorn was built by Ana Vale in 1,204. " + "More text. " * 90
@@ -113,6 +113,39 @@ def test_what_is_left_out_brings_no_withheld_text_together(words: list[str]) -> 
     shown = snippet(" ".join(words), "so", ["Ana Vale", "1,204"])
     assert not occurs("Ana Vale", shown)
     assert not occurs("1,204", shown)
+
+
+YEARS = " ".join(map(str, range(1800, 2060)))
+
+
+@pytest.mark.parametrize(
+    ("query", "opened"),
+    [
+        ("Port Lorn lighthouse", []),
+        ("Port Lorn 2009", ["2009"]),
+        ("Port Lorn 2008 2009", ["2009"]),
+        ("Port Lorn 2008 2009 2009 2009", ["2009"]),
+        ("Port Lorn 2007 2008 2009", []),
+        ("Port Lorn 2007,2008/2009;2010", []),
+        (f"Port Lorn launched {YEARS}", []),
+        ("Port Lorn 7 May 1930", ["7 May 1930"]),
+        ("Port Lorn 7 May 1930 and 8 May 1930", ["7 May 1930"]),
+        ("Port Lorn 6 May 1930, 7 May 1930, 8 May 1930", []),
+        ("Port Lorn 1930-05-07, May 8, 1931; 2009", []),
+        ("Port Lorn 2010 2009 ana vale", ["2009", "Ana Vale"]),
+        ("Port Lorn 2010 2009 2008 ana vale", ["Ana Vale"]),
+        ("Ana Vale, Bo Marr 2009", ["2009", "Ana Vale", "Bo Marr"]),
+        ("Ana Vale, Bo Marr, copper 2009", ["2009"]),
+        ("Ana Vale " + " ".join(f"Name{n}x Other{n}y".replace(str(n), chr(97 + n)) for n in range(20)), []),
+    ],
+)
+def test_who_lists_candidates_is_told_nothing(query: str, opened: list[str]) -> None:
+    withheld = ["2009", "7 May 1930", "Ana Vale", "Bo Marr", "copper"]
+    text = "Port Lorn: 2009; 7 May 1930; Ana Vale; Bo Marr; copper."
+    assert sealed(query, withheld) == [one for one in withheld if one not in opened]
+    shown = snippet(text, query, withheld)
+    assert [one for one in withheld if occurs(one, shown)] == opened
+    assert [one for one in withheld if occurs(one, elided(text, withheld, query))] == opened
 
 
 @given(st.integers(0, 600), st.integers(1, 40), st.integers(0, 3))
