@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from functools import lru_cache
@@ -52,6 +53,14 @@ def context_pages(path: str | os.PathLike[str]) -> tuple[Page, ...]:
     except OSError as error:
         raise ConfigError(f"Cannot read the questions in {path}: {error.strerror}.") from error
     return _pages(str(Path(path)), stamp.st_mtime_ns, stamp.st_size)
+
+
+def digest_of(pages: Iterable[Page]) -> str:
+    """Names a corpus by its pages."""
+    digest = hashlib.sha256()
+    for page in pages:
+        digest.update(json.dumps([page.url, page.title, page.text]).encode("ascii"))
+    return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +11,7 @@ from urllib.parse import unquote
 from agentworld_envs.domains.search import engine
 from agentworld_envs.domains.search.answers import render
 from agentworld_envs.domains.search.answers.normal import normalise
-from agentworld_envs.domains.search.datasets.contexts import pages_of, title_url
+from agentworld_envs.domains.search.datasets.contexts import digest_of, pages_of, title_url
 from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
@@ -70,7 +68,7 @@ class DatasetTasks(TaskSource):
                     f"The questions in {path} ({self.questions.format}) come without paragraphs, so that there is "
                     f"nothing to search in: name an index, as in {path}?index=FOLDER."
                 )
-            self.digest = _digest(self._pages.values())
+            self.digest = digest_of(self._pages.values())
         else:
             self._index = engine.open_index(Path(index))
             self.digest = self._index.digest
@@ -178,11 +176,3 @@ def _instruction(row: QuestionRow) -> str:
         return row.question
     columns = " | ".join(column["name"] for column in row.answer["columns"])
     return f"{row.question}\n\nAnswer with one Markdown table that has the columns: {columns}"
-
-
-def _digest(pages: Any) -> str:
-    """Names a corpus by its pages."""
-    digest = hashlib.sha256()
-    for page in pages:
-        digest.update(json.dumps([page.url, page.title, page.text]).encode("ascii"))
-    return digest.hexdigest()[:16]
