@@ -7,6 +7,7 @@ from typing import Any
 
 from agentworld_envs.domains.search.answers import read_spec
 from agentworld_envs.domains.search.datasets.row import BadRow, QuestionRow, answer_spec, sound, text_of
+from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.interface import TaskError
 
 QUESTION = ("question", "query", "problem")
@@ -107,8 +108,21 @@ def _spec(answer: Any, aliases: Any) -> dict[str, Any]:
 
 
 def _masks(value: Any) -> tuple[str, ...]:
-    values = value if isinstance(value, list | tuple) else [value]
-    return tuple(sound(one.strip()) for one in values if isinstance(one, str) and one.strip())
+    """The addresses that a row wants hidden.
+
+    Raises:
+        BadRow: something there is no address, so that it would hide nothing.
+    """
+    found = []
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if one is None or one == "" or (isinstance(one, str) and not one.strip()):
+            continue
+        try:
+            canonical(one if isinstance(one, str) else "")
+        except BadURL as error:
+            raise BadRow(f"what it wants hidden is no address: {str(one)[:100]!a} ({error})") from error
+        found.append(sound(one.strip()))
+    return tuple(found)
 
 
 def _searched(extra: Mapping[str, Any]) -> Any:

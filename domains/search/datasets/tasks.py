@@ -14,7 +14,7 @@ from agentworld_envs.domains.search.answers.normal import normalise
 from agentworld_envs.domains.search.datasets.contexts import digest_of, pages_of, title_url
 from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
-from agentworld_envs.domains.search.engine.urls import BadURL, canonical
+from agentworld_envs.domains.search.engine.urls import canonical
 from agentworld_envs.domains.search.pages import Page, PageIndex
 from agentworld_envs.interface import ConfigError, Task, TaskSource, unknown_name
 
@@ -37,7 +37,7 @@ class DatasetTasks(TaskSource):
         limit: int | None = None,
         name: str | None = None,
     ) -> None:
-        """Read the questions; an index is opened only to find supporting pages, and its manifest.
+        """Read the questions; an index is opened only to find the pages that are hidden, and its manifest.
 
         Args:
             path: file of questions, see `read_questions`.
@@ -61,6 +61,8 @@ class DatasetTasks(TaskSource):
         self._numbers = {row.id: number for number, row in enumerate(self._rows)}
         self._index: PageIndex | None = None
         self._pages: dict[str, Page] = {}
+        self.unfound: set[str] = set()
+        """Addresses and titles that rows want hidden and no page of the corpus has, of the tasks made so far."""
         if index is None:
             self._pages = {page.url: page for page in pages_of(self.questions.rows)}
             if not self._pages:
@@ -72,7 +74,7 @@ class DatasetTasks(TaskSource):
         else:
             self._index = engine.open_index(Path(index))
             self.digest = self._index.digest
-            if mask != "source":
+            if mask == "none" or (mask == "rows" and not any(row.mask for row in self._rows)):
                 self._index.close()
         options = {"index": index, "mask": None if mask == "rows" else mask, "limit": limit}
         given = "&".join(f"{key}={value}" for key, value in options.items() if value is not None)
@@ -142,18 +144,26 @@ class DatasetTasks(TaskSource):
         return self[self._numbers[task_id]]
 
     def _masked(self, row: QuestionRow) -> list[str]:
-        """Canonical addresses that a task hides; what is no address hides nothing."""
+        """Canonical addresses that a task hides: also a page that only differs by `http` or `www.` from a given one."""
         if self.mask == "none":
             return []
         found: dict[str, None] = {}
         for url in row.mask:
-            try:
-                found[canonical(url)] = None
-            except BadURL:
-                continue
+            address = canonical(url)
+            pages = [form for form in _forms(address) if self._has(form)]
+            found |= dict.fromkeys([address, *pages])
+            if not pages:
+                self.unfound.add(url)
         for title in row.supporting if self.mask == "source" else ():
-            found |= dict.fromkeys(self._pages_of(title))
+            pages = self._pages_of(title)
+            found |= dict.fromkeys(pages)
+            if not pages:
+                self.unfound.add(title)
         return list(found)
+
+    def _has(self, url: str) -> bool:
+        """Whether there is a page at a canonical address."""
+        return url in self._pages if self._index is None else self._index.page(url) is not None
 
     def _pages_of(self, title: str) -> list[str]:
         """Addresses of the pages of a title."""
@@ -161,10 +171,16 @@ class DatasetTasks(TaskSource):
         if self._index is None:
             return [url] if url in self._pages else []
         wanted = normalise(title)
-        hits = [hit.url for hit in self._index.search(title, 20) if normalise(hit.title) == wanted]
+        hits = self._index.titled(title, lambda other: normalise(other) == wanted)
         if url not in hits and self._index.page(url) is not None:
             hits.append(url)
         return hits
+
+
+def _forms(address: str) -> list[str]:
+    """The addresses that are most likely the same page: with `http` and `https`, with and without `www.`."""
+    rest = address.partition("://")[2].removeprefix("www.")
+    return [f"{scheme}://{www}{rest}" for scheme in ("https", "http") for www in ("", "www.")]
 
 
 def _again(path: str, index: str | None, mask: Mask, limit: int | None, name: str) -> DatasetTasks:
