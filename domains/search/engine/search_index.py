@@ -11,8 +11,10 @@ from agentworld_envs.domains.search.pages import Hit, Page, PageIndex
 
 MAX_LIMIT = 1000
 """Most results of one search."""
-_TITLED = 64
-"""Pages among which those of a title are looked for first; four times as many as long as there are more of them."""
+_TITLED = 40
+"""Pages among which those of a title are looked for first; four times as many as long as there are more of them,"""
+_UNTITLED = 600
+"""and until there are so many while there is none at all."""
 
 
 class Store(Protocol):
@@ -86,7 +88,7 @@ class SearchIndex(PageIndex):
             pages = [self._store.shown(row) for row in new]
             more = [url for url, name, *_ in pages if same(name)]
             found += more
-            if len(ranked) < wanted or (seen and not more):
+            if len(ranked) < wanted or (seen and not more and (found or wanted >= _UNTITLED)):
                 return found
             seen.update(new)
             wanted *= 4

@@ -158,6 +158,15 @@ def test_every_passage_of_a_title_is_hidden(tmp_path: Path, passages: int) -> No
     assert source.unfound == {"Ada Quill"}
 
 
+def test_a_title_that_many_others_have_words_of(tmp_path: Path) -> None:
+    pages = [Page(f"o{n}", f"https://example.org/o{n}", f"Tarn {n}", "Tarn, Tarn.") for n in range(300)]
+    pages.append(Page("1", "https://example.org/tarn", "Tarn", "It was founded in 1912. " * 90))
+    build(pages, tmp_path / "index", kind="fts5")
+    path = samples.write_json(tmp_path / "h.json", samples.HOTPOT[1:])
+    source = DatasetTasks.parse(f"{path}?index={tmp_path / 'index'}&mask=source")
+    assert source[0].initial_state["mask"] == ["https://example.org/tarn"]
+
+
 def play(tasks: str, task_id: str, actions: Sequence[str]) -> tuple[str, float, dict[str, Any]]:
     """All that an episode shows behind its first observation, its return and last info."""
     env = AgentWorldEnv("search", tasks=tasks)
