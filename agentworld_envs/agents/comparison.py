@@ -15,6 +15,7 @@ from agentworld_envs.env import AgentWorldEnv
 from agentworld_envs.interface import Backend, ConfigError, Control, Domain
 from agentworld_envs.rewards import REWARDS
 from agentworld_envs.trajectories import ResetLine, StepLine, Trajectory
+from agentworld_envs.trajectories.schema import FailureRecord
 
 COMPARED = (
     "observation",
@@ -42,8 +43,12 @@ class Difference:
     """One of `COMPARED`, or `steps` when one of the two is longer."""
     recorded: Any
     actual: Any
+    failure: str = ""
+    """What failed, in words, where the episode failed and its recording did not."""
 
     def __str__(self) -> str:
+        if self.failure:
+            return f"step {self.step} failed, recorded {self.recorded!r}: {self.actual}: {self.failure}"
         return f"step {self.step}, {self.field}: recorded {self.recorded!r}, got {self.actual!r}"
 
 
@@ -103,7 +108,8 @@ def _play(
     try:
         observation, info = env.reset(seed=reset.seed, options={"task": reset.task})
         actual = {"observation": observation, **_picked(info)}
-        found = _differs(0, _start(reset), {key: actual[key] for key in _start(reset)})
+        found = _failed(0, actual["failure"], reset.failure, info)
+        found = found or _differs(0, _start(reset), {key: actual[key] for key in _start(reset)})
         for line in trajectory.steps:
             if found is not None:
                 return found
@@ -112,7 +118,8 @@ def _play(
             observation, reward_, terminated, truncated, info = env.step(line.action)
             actual = {"observation": observation, "reward": float(reward_)}
             actual |= {"terminated": terminated, "truncated": truncated, **_picked(info)}
-            found = _differs(line.step, _of_line(line), actual)
+            found = _failed(line.step, actual["failure"], line.failure, info)
+            found = found or _differs(line.step, _of_line(line), actual)
         return found
     finally:
         env.close()
@@ -122,6 +129,12 @@ def _faults_in_code(reset: ResetLine) -> Control | None:
     """What went wrong on purpose: where an episode is executed again, the same has to go wrong again."""
     control = Control.of(reset.backend.get("control"))
     return None if control is None or control.instructs else control
+
+
+def _failed(step: int, kind: str | None, recorded: FailureRecord | None, info: Mapping[str, Any]) -> Difference | None:
+    """A failure that the recording does not have: it says more than an observation that is missing."""
+    known = recorded.kind if recorded else None
+    return Difference(step, "failure", known, kind, info["failure"].message) if kind not in (None, known) else None
 
 
 def _differs(step: int, recorded: Mapping[str, Any], actual: Mapping[str, Any]) -> Difference | None:

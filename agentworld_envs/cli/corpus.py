@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import typer
 
 from agentworld_envs.cli.console import plain_table, say, stderr, stdout
-from agentworld_envs.domains.search.engine import BuildReport, Ranking, build, open_index, read_corpus
+from agentworld_envs.domains.search.engine import BuildReport, Corpus, Ranking, build, open_index, read_corpus
 from agentworld_envs.domains.search.engine.manifest import read_manifest
+from agentworld_envs.interface import ConfigError
 
 app = typer.Typer(no_args_is_help=True, help="Search indexes: build one over a corpus, and look into it.")
 
@@ -20,7 +21,9 @@ _EVERY_S = 2.0
 
 @app.command("build")
 def build_command(
-    source: Annotated[Path, typer.Argument(help="JSON lines (also .gz), or a folder of Markdown and HTML files.")],
+    source: Annotated[
+        Path, typer.Argument(help="JSON lines or a JSON array (also .gz), or a folder of Markdown and HTML files.")
+    ],
     folder: Folder,
     engine: Annotated[
         Literal["auto", "tantivy", "fts5"],
@@ -30,7 +33,10 @@ def build_command(
         str | None, typer.Option(metavar="MODEL", help="A sentence-transformers model, to rank by meaning, too.")
     ] = None,
 ) -> None:
-    """Build an index, and report what was left out of it. An index that is there already is replaced."""
+    """Build an index, and report what was left out of it, and where.
+
+    An index that is there already is replaced. Parent folders are made.
+    """
     last = started = time.monotonic()
 
     def progress(count: int) -> None:
@@ -39,8 +45,13 @@ def build_command(
             last = time.monotonic()
             say(stderr(), f"{count:,} pages, {count / (last - started):,.0f} a second")
 
-    report = build(read_corpus(source), folder, kind=engine, dense=dense, progress=progress)
-    _show(report, time.monotonic() - started)
+    corpus = read_corpus(source)
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"Cannot make the folder {folder.parent}: {error.strerror}.") from error
+    report = build(corpus, folder, kind=engine, dense=dense, progress=progress)
+    _show(report, corpus, time.monotonic() - started)
 
 
 @app.command()
@@ -72,7 +83,11 @@ def search(
         Literal["auto", "lexical", "dense", "fused"], typer.Option(help="By words, by meaning, or by both.")
     ] = "auto",
 ) -> None:
-    """Search an index, as an agent would see it."""
+    """Search an index, with the ranking that an agent's searches have.
+
+    Two things differ from what an agent sees: dates are in ISO 8601, and nothing of a task is withheld, neither the
+    pages that it masks nor its answer in the snippets.
+    """
     index = open_index(folder, ranking=Ranking(ranking))
     try:
         hits = index.search(" ".join(query), limit)
@@ -85,9 +100,11 @@ def search(
         index.close()
 
 
-def _show(report: BuildReport, seconds: float) -> None:
+def _show(report: BuildReport, corpus: Corpus, seconds: float) -> None:
     console = stdout()
     say(console, f"{report.folder}: {report.pages:,} pages, {report.kind}, {seconds:.1f} s")
     for reason, count in sorted(report.skipped.items()):
-        say(console, f"  left out: {count:,} {reason}")
+        places = corpus.places.get(reason, [])
+        named = ", ".join(places + ["..."] * (count > len(places)))
+        say(console, f"  left out: {count:,} {reason}" + (f" ({named})" if places else ""))
     say(console, f"  digest {report.digest}")

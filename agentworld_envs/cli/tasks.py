@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,11 +21,13 @@ from agentworld_envs.domains import load_domain
 from agentworld_envs.evaluation.difficulty import DifficultyFilter, DifficultySettings
 from agentworld_envs.evaluation.difficulty import Progress as Callback
 from agentworld_envs.evaluation.difficulty_report import DifficultyReport
-from agentworld_envs.interface import ConfigError, TaskError
+from agentworld_envs.interface import ConfigError, Task, TaskError
 from agentworld_envs.task_files import named_tasks
 
 NOISY = "noisy-expert"
 """Name of the agent that is the expert with slips."""
+LAST = ("sql", "program")
+"""What of a task's hidden parts is long, and shown last."""
 AGENT = "Agent"
 
 
@@ -57,8 +59,20 @@ def show(
         say(console, f"\n{task.id}  [{', '.join(task.tags)}]  {task.max_steps} steps", "bold")
         say(console, task.instruction)
         if answers:
-            for name, value in (("hidden", task.hidden), ("verifier", task.verifier)):
+            if shown := _answer(task):
+                say(console, f"answer: {shown}")
+            hidden = dict(sorted(task.hidden.items(), key=lambda item: item[0] in LAST))
+            for name, value in (("hidden", hidden), ("verifier", task.verifier)):
                 say(console, f"{name}: {json.dumps(value, ensure_ascii=False)}")
+
+
+def _answer(task: Task) -> str | None:
+    """The right answer to a question, in short; `None` for tasks that have none."""
+    spec = task.verifier.get("answer")
+    if isinstance(spec, Mapping) and spec.get("aliases"):
+        return f"any of: {' / '.join(map(str, (spec.get('value'), *spec['aliases'])))}"
+    answer = task.hidden.get("answer")
+    return answer if isinstance(answer, str) else None
 
 
 def filter_command(
@@ -69,8 +83,12 @@ def filter_command(
     k: Annotated[int, typer.Option("--k", "-k", min=2, help="Rollouts of each task, each with another seed.")] = 8,
     keep: Annotated[str | None, typer.Option(help="Successes of a kept task, e.g. 1-7. Default: 1 to k-1.")] = None,
     agent: Annotated[
-        str, typer.Option(help=f"random, searcher, llm or {NOISY}: one that draws.", rich_help_panel=AGENT)
-    ] = NOISY,
+        str | None,
+        typer.Option(
+            help=f"random, searcher, llm or {NOISY}: one that draws. Default: searcher for questions, else {NOISY}.",
+            rich_help_panel=AGENT,
+        ),
+    ] = None,
     epsilon: Annotated[
         float, typer.Option(min=0.0, max=1.0, help=f"Share of slips of {NOISY}.", rich_help_panel=AGENT)
     ] = 0.3,
@@ -94,6 +112,9 @@ def filter_command(
     The kept file opens as a task set everywhere: --tasks FILE. Killed at any time, the same command goes on where it
     was. Exit code 1 when no task is kept.
     """
+    if agent is None:  # an expert that slips still hands in the right answer, and measures nothing
+        agent = NOISY if load_domain(options.domain_of(env_id)).answer_tool is None else Searcher.name
+    say(stderr(), f"Agent: {agent}")
     about: dict[str, Any] = {"name": agent}
     about |= {"epsilon": epsilon} if agent == NOISY else {}
     if agent == "llm":
@@ -184,4 +205,6 @@ def _print(report: DifficultyReport, out: Path) -> None:
     console.print(table)
     if report.kept:
         say(console, f"Kept: {out}. Use it: --tasks {out}")
+    else:
+        say(console, "Nothing kept, no file written.", "yellow")
     say(console, f"Report: {out}.report.json")

@@ -258,6 +258,14 @@ class Domain(ABC):
         """A line for each thing that `verify` looks at, and what came of it: for those who write tasks."""
         return []
 
+    def support(self, task: Task, world: World) -> tuple[bool, list[str]] | None:
+        """Whether something other than the expert speaks for the answer of a task, with a line for each finding.
+
+        For experts that know an answer instead of finding it: that they hand it in shows nothing. `None` (default): the
+        expert finds it by itself.
+        """
+        return None
+
     @abstractmethod
     def expert(self, task: Task, world: World) -> Sequence[str]:
         """Actions that solve `task` from the present state of `world`, which is left untouched."""

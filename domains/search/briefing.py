@@ -9,6 +9,7 @@ from typing import Any
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.library import LIBRARY, Place
 from agentworld_envs.domains.search.tasks import DEFAULT_SIZE
+from agentworld_envs.domains.search.writings import writings
 from agentworld_envs.interface import ConfigError, Task, TaskError
 
 SHORTEST_WITHHELD = 3
@@ -36,7 +37,7 @@ def place_of(task: Task) -> Place:
         elif isinstance(index, Mapping) and isinstance(index.get("contexts"), str) and world is None:
             return _as_made(task, LIBRARY.contexts(Path(index["contexts"])))
     except ConfigError as error:
-        raise TaskError(f"Task {task.id!r} cannot be opened: {error}") from error
+        raise TaskError(f"Task {task.id!r} cannot be opened: {error}{_moved(task)}") from error
     raise TaskError(
         f"Task {task.id!r}: expected initial_state to have 'world' (an object with 'seed', a whole number, and "
         f"'size') or 'index' (the folder of an index), got {str(task.initial_state)[:200]}."
@@ -57,6 +58,17 @@ def _as_made(task: Task, place: Place) -> Place:
     return place
 
 
+def _moved(task: Task) -> str:
+    """What to do when there is nothing where a task looks for its pages."""
+    index = task.initial_state.get("index")
+    place = index.get("contexts") if isinstance(index, Mapping) else index
+    if not isinstance(place, str) or Path(place).expanduser().exists():
+        return ""
+    digest, kind = task.initial_state.get("digest"), "file of questions" if isinstance(index, Mapping) else "index"
+    made = f" The task was made for the {kind} with the digest {digest!r}." if digest else ""
+    return f"{made} If it has moved, put it back or make a link to it at that place: ln -s NEW_PLACE {place}"
+
+
 def mask_of(task: Task) -> frozenset[str]:
     """Canonical addresses of the pages that are hidden in this task.
 
@@ -73,15 +85,14 @@ def mask_of(task: Task) -> frozenset[str]:
 
 
 def withheld_of(task: Task) -> tuple[str, ...]:
-    """Texts that no snippet of this task may show: the answer, over a user's corpus.
+    """Texts that no snippet of this task may show: the answer in all its usual writings, over a user's corpus.
 
     Pages of fictional worlds say themselves what they withhold, whatever is asked, so that nobody can tell by the gaps
     what the question is about.
     """
     if "world" in task.initial_state:
         return ()
-    found: list[str] = []
-    _texts_of(answer_spec(task), found)
+    found = (text for item in writings(answer_spec(task)) for text in item)
     return tuple(dict.fromkeys(text for text in found if len(text) >= SHORTEST_WITHHELD))
 
 
@@ -95,13 +106,3 @@ def answer_spec(task: Task) -> Mapping[str, Any]:
     if not isinstance(spec, Mapping):
         raise TaskError(f"Task {task.id!r}: `verifier` needs 'answer', an answer spec; found {sorted(task.verifier)}.")
     return spec
-
-
-def _texts_of(spec: Any, found: list[str]) -> None:
-    if isinstance(spec, str):
-        found.append(spec)
-    elif isinstance(spec, Mapping) and spec.get("kind") == "text":
-        found += [spec.get("value", ""), *spec.get("aliases", ())]
-    elif isinstance(spec, Mapping) and spec.get("kind") == "list":
-        for value in spec.get("values", ()):
-            _texts_of(value, found)

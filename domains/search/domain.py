@@ -127,6 +127,11 @@ class Search(Domain):
         detail = ", ".join(f"{key} {value}" for key, value in scored.detail.items())
         return [f"{judged}: {answer[:300]!r} scores {scored.score:.3f} ({detail}); {counts}"]
 
+    def support(self, task: Task, world: World) -> tuple[bool, list[str]] | None:
+        from agentworld_envs.domains.search.support import support_of
+
+        return support_of(task, world) if isinstance(world, SearchWorld) else None
+
     def expert(self, task: Task, world: World) -> Sequence[str]:
         """Searches, visits and the answer, found in a fork of `world` through the same tools.
 

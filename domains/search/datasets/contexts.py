@@ -6,14 +6,16 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
+from agentworld_envs.domains.search.answers.normal import normalise
 from agentworld_envs.domains.search.datasets.load import load_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
-from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.pages import Page, PageIndex
 from agentworld_envs.interface import ConfigError
 
 SITE = "https://en.wikipedia.org/wiki/"
@@ -26,6 +28,16 @@ def title_url(title: str) -> str:
         return canonical(SITE + quote("_".join(title.split()), safe="/()!$',*;:@-._~"))
     except BadURL:  # far too long for an address
         return SITE + hashlib.sha256(title.encode("utf-8")).hexdigest()
+
+
+def addresses_of(index: PageIndex, title: str) -> list[str]:
+    """Addresses of the pages of an index that have a title, or of the one that has it as its address."""
+    wanted = normalise(title)
+    hits = index.titled(title, lambda other: normalise(other) == wanted)
+    addresses = [title_url(title)]
+    with suppress(BadURL):
+        addresses.append(canonical(title))
+    return hits + [url for url in dict.fromkeys(addresses) if url not in hits and index.page(url) is not None]
 
 
 def pages_of(rows: Iterable[QuestionRow]) -> tuple[Page, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentworld_envs.domains.search.answers import read_spec
-from agentworld_envs.domains.search.datasets.row import BadRow, QuestionRow, answer_spec, sound, text_of
+from agentworld_envs.domains.search.datasets.row import BadRow, QuestionRow, answer_spec, sound, text_of, unique
+from agentworld_envs.domains.search.datasets.specs import EXAMPLES, checked_spec
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
-from agentworld_envs.interface import TaskError
 
 QUESTION = ("question", "query", "problem")
 ANSWER = ("answer", "answers", "golden_answers", "ground_truth", "target")
@@ -23,7 +22,7 @@ def is_plain(row: Mapping[str, Any]) -> bool:
 
 
 def read_plain(row: Mapping[str, Any]) -> list[QuestionRow]:
-    """`question` with `answer`, `answers` or `golden_answers`; optionally `id`, `aliases` and `mask_url`.
+    """`question` with `answer`, `answers` or `golden_answers`; optionally `id`, `aliases`, `mask_url` and `supporting`.
 
     An answer is a text, a list of texts of which each is right, a number, a boolean, or a spec (`{"kind": ...}`): that
     is how to ask for a list or a table. Also read are Search-R1's rows (`reward_model.ground_truth.target`),
@@ -48,6 +47,7 @@ def read_plain(row: Mapping[str, Any]) -> list[QuestionRow]:
             question=_question(row),
             answer=_spec(_answers(row), row.get("aliases", row.get("answer_aliases"))),
             mask=_masks(row.get("mask_url")) or _masks(extra.get("mask_url")) or _masks(_searched(extra)),
+            supporting=unique(_texts(row.get("supporting"))),
             tags=tuple(tags),
         )
     ]
@@ -84,24 +84,18 @@ def _spec(answer: Any, aliases: Any) -> dict[str, Any]:
         if "kind" not in answer:
             inner = _answers(answer)
             if inner is None:
-                raise BadRow("an answer that is an object needs a kind, see the specs of answers")
+                raise BadRow(
+                    f"an answer that is an object needs a 'kind': {', '.join(EXAMPLES)}; for example {EXAMPLES['list']}"
+                )
             return _spec(inner, aliases)
-        try:
-            read_spec(answer)
-        except TaskError as error:
-            raise BadRow(str(error)) from error
-        return dict(answer)
+        return checked_spec(answer)
     if isinstance(answer, bool):
         return {"kind": "boolean", "value": answer}
     if isinstance(answer, int | float):
         spec: dict[str, Any] = {"kind": "number", "value": answer}
         if isinstance(answer, int):
             spec["tolerance"] = 0
-        try:
-            read_spec(spec)
-        except TaskError as error:
-            raise BadRow(str(error)) from error
-        return spec
+        return checked_spec(spec)
     first = answer if isinstance(answer, list) else [answer]
     more = aliases if isinstance(aliases, list) else [aliases]
     return answer_spec([*first, *more])
@@ -123,6 +117,12 @@ def _masks(value: Any) -> tuple[str, ...]:
             raise BadRow(f"what it wants hidden is no address: {str(one)[:100]!a} ({error})") from error
         found.append(sound(one.strip()))
     return tuple(found)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """One text, or a list of some."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return tuple(sound(one.strip()) for one in values if isinstance(one, str) and one.strip())
 
 
 def _searched(extra: Mapping[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,7 @@ from urllib.parse import unquote
 
 from agentworld_envs.domains.search import engine
 from agentworld_envs.domains.search.answers import render
-from agentworld_envs.domains.search.answers.normal import normalise
-from agentworld_envs.domains.search.datasets.contexts import digest_of, pages_of, title_url
+from agentworld_envs.domains.search.datasets.contexts import addresses_of, digest_of, pages_of, title_url
 from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
 from agentworld_envs.domains.search.engine.urls import canonical
@@ -21,8 +21,14 @@ from agentworld_envs.interface import ConfigError, Task, TaskSource, unknown_nam
 Mask = Literal["rows", "source", "none"]
 """What is hidden in search and visit: the addresses that a row names; those and its supporting pages; nothing."""
 OPTIONS = ("index", "mask", "limit")
+CHECKED_ROWS, CHECKED_SOURCES = 1000, 50
+"""Questions whose masks and supporting pages are looked up when a set is opened, to warn of those that hide nothing."""
 MAX_STEPS = 40
 """Of a task (LiteResearcher, section on training: 40 turns)."""
+
+logger = logging.getLogger(__name__)
+_WARNED: set[tuple[object, ...]] = set()
+"""Sets that were warned of."""
 
 
 class DatasetTasks(TaskSource):
@@ -55,6 +61,7 @@ class DatasetTasks(TaskSource):
         if limit is not None and limit < 1:
             raise ConfigError(f"Expected limit to be at least 1, got {limit}.")
         self.path, self.mask, self.index_folder, self._limit = path, mask, index, limit
+        self._place = os.path.abspath(path if index is None else index)
         self.questions = read_questions(path)
         """The file's questions, with the rows that were left out."""
         self._rows: Sequence[QuestionRow] = self.questions.rows[:limit]
@@ -74,8 +81,12 @@ class DatasetTasks(TaskSource):
         else:
             self._index = engine.open_index(Path(index))
             self.digest = self._index.digest
+            if mask != "none":
+                self._warn(self._index.digest)
             if mask == "none" or (mask == "rows" and not any(row.mask for row in self._rows)):
                 self._index.close()
+        if index is None and mask != "none":
+            self._warn(self.digest)
         options = {"index": index, "mask": None if mask == "rows" else mask, "limit": limit}
         given = "&".join(f"{key}={value}" for key, value in options.items() if value is not None)
         self.name = name or (f"{path}?{given}" if given else path)
@@ -126,16 +137,18 @@ class DatasetTasks(TaskSource):
         if not 0 <= index < len(self._rows):
             raise IndexError(f"The set {self.name!r} has {len(self._rows)} tasks, got index {index}.")
         row = self._rows[index]
-        place: Any = {"contexts": self.path} if self.index_folder is None else self.index_folder
+        # Absolute, so that a recording can be played again from another folder.
+        place: Any = {"contexts": self._place} if self.index_folder is None else self._place
+        masked = self._masked(row)
         return Task(
             id=row.id,
             domain="search",
             instruction=_instruction(row),
-            initial_state={"index": place, "digest": self.digest, "mask": self._masked(row)},
+            initial_state={"index": place, "digest": self.digest, "mask": masked},
             verifier={"answer": dict(row.answer)},
             hidden={"answer": render(row.answer), "supporting": list(row.supporting)},
             max_steps=MAX_STEPS,
-            tags=(self.questions.format, *row.tags),
+            tags=(self.questions.format, *row.tags, *(("masked",) if masked else ())),
         )
 
     def find(self, task_id: str) -> Task:
@@ -161,20 +174,46 @@ class DatasetTasks(TaskSource):
                 self.unfound.add(title)
         return list(found)
 
+    def _warn(self, digest: str) -> None:
+        """Say once in a process what the masks of a set do not hide, as far as its first rows tell."""
+        key = (self._place, self.path, self.mask, self._limit, digest)
+        if key in _WARNED:
+            return
+        _WARNED.add(key)
+        rows = self._rows[:CHECKED_ROWS]
+        masks = [url for row in rows for url in row.mask]
+        strange = [url for url in masks if not any(map(self._has, _forms(canonical(url))))]
+        of = "" if len(rows) == len(self._rows) else f" (of the first {len(rows)} questions)"
+        if strange:
+            logger.warning(
+                "%s: %d of %d masked addresses%s are not in the corpus and hide nothing, for example %r.",
+                *(self.path, len(strange), len(masks), of, strange[0][:200]),
+            )
+        if self.mask != "source":
+            return
+        if bare := sum(not row.supporting for row in self._rows):
+            logger.warning(
+                "%s: %d of %d questions name no supporting pages, so that mask=source hides none of theirs.",
+                *(self.path, bare, len(self._rows)),
+            )
+        some = rows[:CHECKED_SOURCES]
+        if lost := sum(bool(row.supporting) and not any(map(self._pages_of, row.supporting)) for row in some):
+            logger.warning(
+                "%s: of the first %d questions %d have supporting pages that are not in the corpus, so that "
+                "mask=source hides none of theirs.",
+                *(self.path, len(some), lost),
+            )
+
     def _has(self, url: str) -> bool:
         """Whether there is a page at a canonical address."""
         return url in self._pages if self._index is None else self._index.page(url) is not None
 
     def _pages_of(self, title: str) -> list[str]:
         """Addresses of the pages of a title."""
+        if self._index is not None:
+            return addresses_of(self._index, title)
         url = title_url(title)
-        if self._index is None:
-            return [url] if url in self._pages else []
-        wanted = normalise(title)
-        hits = self._index.titled(title, lambda other: normalise(other) == wanted)
-        if url not in hits and self._index.page(url) is not None:
-            hits.append(url)
-        return hits
+        return [url] if url in self._pages else []
 
 
 def _forms(address: str) -> list[str]:

@@ -156,7 +156,9 @@ def _fill(work: Path, pages: Iterable[Page], engine: EngineKind, progress: Calla
         skipped.update(getattr(pages, "skipped", {}))
         if not count:
             reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(skipped.items())) or "it is empty"
-            raise ConfigError(f"The corpus has no page that can be used: {reasons}.")
+            raise ConfigError(
+                f"The corpus has no page that can be used: {reasons}. {getattr(pages, 'hint', '')}".strip()
+            )
         index.finish()
         store.finish()
     finally:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -31,10 +33,12 @@ def read_folder(root: Path) -> Iterator[Page | Skip]:
     """The pages of a folder and its sub-folders, by name. Hidden files and links are passed over."""
     for parent, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(parent, name)
-            if not name.startswith(".") and not path.is_symlink():
-                yield read_file(path, path.relative_to(root).as_posix())
+        for file in sorted(files):
+            path = Path(parent, file)
+            if not file.startswith(".") and not path.is_symlink():
+                name = path.relative_to(root).as_posix()
+                made = read_file(path, name)
+                yield replace(made, place=name) if isinstance(made, Skip) else made
 
 
 def read_file(path: Path, name: str) -> Page | Skip:
@@ -82,12 +86,24 @@ def _heading(text: str) -> tuple[str, str]:
 
 
 def _decoded(data: bytes) -> str:
-    """UTF-8, or what the file says that it is; what fits neither is replaced."""
+    """UTF-8; else UTF-16 with its mark, or what the file says that it is, or Latin-1 as browsers read it.
+
+    A file that is UTF-8 but for a few bytes stays so: these alone are replaced.
+    """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        named = _CHARSET.search(data[:4096])
+        pass
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    plain = data.decode("utf-8-sig", "replace")
+    wrong = plain.count("\ufffd")
+    if sum(letter > "\x7f" for letter in plain) - wrong > wrong:
+        return plain
+    named = _CHARSET.search(data[:4096])
+    for charset in ([named[1].decode()] if named else []) + ["cp1252"]:
         try:
-            return data.decode(named[1].decode() if named else "utf-8", "replace")
-        except LookupError:
-            return data.decode("utf-8", "replace")
+            return data.decode(charset)
+        except (LookupError, ValueError):
+            continue
+    return data.decode("latin-1")

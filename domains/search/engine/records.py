@@ -31,6 +31,10 @@ class Skip:
     """A record that is no page."""
 
     reason: str
+    place: str = ""
+    """Where it stands: a line, or the name of a file."""
+    fields: tuple[str, ...] = ()
+    """Names that a record without text has."""
 
 
 def make_page(

@@ -13,12 +13,13 @@ from search.datasets import samples
 
 from agentworld_envs import AgentWorldEnv
 from agentworld_envs.domains.search.answers import score
+from agentworld_envs.domains.search.briefing import place_of
 from agentworld_envs.domains.search.datasets.contexts import context_pages, title_url
 from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.tasks import DatasetTasks
 from agentworld_envs.domains.search.engine import build, canonical
 from agentworld_envs.domains.search.pages import Page
-from agentworld_envs.interface import ConfigError
+from agentworld_envs.interface import ConfigError, TaskError
 from agentworld_envs.task_files import write_task_file
 
 
@@ -165,6 +166,50 @@ def test_a_title_that_many_others_have_words_of(tmp_path: Path) -> None:
     path = samples.write_json(tmp_path / "h.json", samples.HOTPOT[1:])
     source = DatasetTasks.parse(f"{path}?index={tmp_path / 'index'}&mask=source")
     assert source[0].initial_state["mask"] == ["https://example.org/tarn"]
+
+
+def test_places_are_absolute(tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples.write_json(tmp_path / "h.json", samples.HOTPOT)
+    monkeypatch.chdir(tmp_path)
+    assert DatasetTasks.parse("h.json")[0].initial_state["index"] == {"contexts": str(tmp_path / "h.json")}
+    task = DatasetTasks.parse(f"h.json?index={Path(index).name}")[0]
+    assert task.initial_state["index"] == index
+    monkeypatch.chdir("/")
+    assert place_of(task).index.digest == task.initial_state["digest"]
+    Path(index).rename(tmp_path / "moved")
+    expected = rf"digest {task.initial_state['digest']!r}.*moved.*ln -s NEW_PLACE"
+    with pytest.raises(TaskError, match=expected):
+        place_of(task)
+    Path(index).symlink_to(tmp_path / "moved")
+    assert place_of(task).index.digest == task.initial_state["digest"]
+
+
+def test_masks_that_hide_nothing_are_told_once(tmp_path: Path, index: str, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [
+        {"id": "a", "question": "q", "answer": "x", "mask_url": ["https://example.org/tarn", "https://nowhere.org/"]},
+        {"id": "b", "question": "q", "answer": "x", "supporting": ["Tarn"]},
+        {"id": "c", "question": "q", "answer": "x", "supporting": "No such page"},
+        {"id": "d", "question": "q", "answer": "x", "supporting": ["https://example.org/quill"]},
+    ]
+    path = samples.write_lines(tmp_path / "p.jsonl", rows)
+    name = f"{path}?index={index}&mask=source"
+    source = DatasetTasks.parse(name)
+    said = caplog.text
+    assert "1 of 2 masked addresses are not in the corpus and hide nothing, for example 'https://nowhere.org/'" in said
+    assert "1 of 4 questions name no supporting pages" in said
+    assert "of the first 4 questions 1 have supporting pages that are not in the corpus" in said
+    assert [source[number].tags for number in range(4)] == [
+        ("plain", "masked"),
+        ("plain", "masked"),
+        ("plain",),
+        ("plain", "masked"),
+    ]
+    assert source[3].initial_state["mask"] == ["https://example.org/quill"]
+    DatasetTasks.parse(name)
+    assert caplog.text == said
+    caplog.clear()
+    DatasetTasks.parse(f"{path}?index={index}&mask=none")
+    assert not caplog.text
 
 
 def play(tasks: str, task_id: str, actions: Sequence[str]) -> tuple[str, float, dict[str, Any]]:

@@ -19,12 +19,12 @@ def _run(*words: str) -> tuple[int, str]:
 
 
 def test_build_info_search(tmp_path: Path) -> None:
-    source, index = tmp_path / "pages.jsonl", str(tmp_path / "index")
+    source, index = tmp_path / "pages.jsonl", str(tmp_path / "new" / "folder" / "index")
     source.write_text('{"id": 1, "text": "A pear [tree].", "metadata": {"date": "2031"}}\n{bad\n')
     code, shown = _run("build", str(source), index, "--engine", "fts5")
     assert code == 0
     assert "1 pages, fts5" in shown
-    assert "left out: 1 not JSON" in shown
+    assert "left out: 1 not JSON (line 2)" in shown
     code, shown = _run("info", index)
     assert code == 0
     assert "fts5" in shown

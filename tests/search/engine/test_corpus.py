@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentworld_envs.domains.search.engine import BadURL, canonical, read_corpus
+from agentworld_envs.domains.search.engine import BadURL, build, canonical, read_corpus
 from agentworld_envs.domains.search.engine.records import MAX_BYTES, MAX_TEXT
 from agentworld_envs.domains.search.pages import Page
 from agentworld_envs.interface import ConfigError
@@ -82,12 +82,73 @@ def test_compressed_and_cut(tmp_path: Path) -> None:
     assert len(list(read_corpus(whole))) == 500
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(whole.read_bytes()[:-20_000])
-    corpus = read_corpus(cut)
-    assert 100 < len(list(corpus)) < 500
-    assert corpus.skipped["unreadable"] == 1
-    for data in (b"", b"no gzip at all", whole.read_bytes()[:8]):
+    for data in (cut.read_bytes(), b"no gzip at all", whole.read_bytes()[:8]):
         cut.write_bytes(data)
-        assert list(read_corpus(cut)) == []
+        with pytest.raises(ConfigError, match=r"cut\.jsonl\.gz is damaged or cut short"):
+            list(read_corpus(cut))
+        with pytest.raises(ConfigError, match="damaged"):
+            build(read_corpus(cut), tmp_path / "index", kind="fts5")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["cut.jsonl.gz", "wiki.jsonl.gz"]
+    cut.write_bytes(b"")
+    assert list(read_corpus(cut)) == []
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_records(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "pages.json"
+    records = [{"id": "a", "text": "One."}, 3, {"id": "b", "body": "?"}, {"id": "c", "contents": '"T"\nTwo.'}]
+    path.write_text("\ufeff\n " + json.dumps(records, indent=indent))
+    corpus = read_corpus(path)
+    assert [(page.id, page.title, page.text) for page in corpus] == [("a", "One.", "One."), ("c", "T", "Two.")]
+    assert corpus.skipped == {"not JSON": 1, "no text": 1}
+    path.write_text(json.dumps(records)[:-20])
+    assert [page.id for page in corpus] == ["a"]
+    assert corpus.skipped["not JSON"] == 2
+
+
+def test_an_array_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentworld_envs.domains.search.engine.jsonl.MAX_ARRAY", 100)
+    path = tmp_path / "pages.json"
+    path.write_text(json.dumps([{"text": "x" * 200}]))
+    with pytest.raises(ConfigError, match="one record a line"):
+        list(read_corpus(path))
+
+
+def test_places_and_fields_of_what_was_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "pages.jsonl"
+    lines = [_line(id=str(n), body="b") for n in range(5)]
+    path.write_text("\n".join([*lines, "{bad", _line(id="x", text="t"), _line(id="x", text="t")]))
+    corpus = read_corpus(path)
+    assert len(list(corpus)) == 1
+    assert corpus.places == {
+        "no text": ["line 1", "line 2", "line 3"],
+        "not JSON": ["line 6"],
+        "duplicate address": ["x"],
+    }
+    path.write_text(lines[0])
+    with pytest.raises(
+        ConfigError, match=r"1 no text\. The first .* fields 'id', 'body'\. Expected the text in 'text'"
+    ):
+        build(corpus, tmp_path / "index", kind="fts5")
+
+
+def test_characters_of_files(tmp_path: Path) -> None:
+    files = {
+        "declared.html": '<meta charset="iso-8859-2"><p>Łódź'.encode("iso-8859-2"),
+        "false.html": '<meta charset="utf-8"><p>été'.encode("latin-1"),
+        "plain.md": "Caf\u00e9 \u2013 na\u00efve".encode("cp1252"),
+        "wide.txt": "Zürich".encode("utf-16"),
+        "whole.md": "Zürich, Köln, Genève".encode() + b" \xff",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    assert {page.id: page.text for page in read_corpus(tmp_path)} == {
+        "declared.html": "Łódź",
+        "false.html": "été",
+        "plain.md": "Café \u2013 naïve",
+        "wide.txt": "Zürich",
+        "whole.md": "Zürich, Köln, Genève \ufffd",
+    }
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -110,7 +171,7 @@ def test_a_folder(tmp_path: Path) -> None:
     corpus = read_corpus(tmp_path)
     assert [(page.url, page.title, page.text) for page in corpus] == [
         ("https://corpus.local/a.md", "Heading one", "Body.\n## More"),
-        ("https://corpus.local/broken.md", "broken", "bytes \ufffd\ufffd that are no text"),
+        ("https://corpus.local/broken.md", "broken", "bytes \u00ff\u00fe that are no text"),
         ("https://corpus.local/c.html", "Tea & cake", "# Hi\n\nOne **two**."),
         ("https://corpus.local/d.txt", "d", "Plain."),
         ("https://corpus.local/latin.html", "Café", "été"),
