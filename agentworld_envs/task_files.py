@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from agentworld_envs.interface import ConfigError, Domain, Task, TaskSource, unknown_name
 
@@ -77,34 +79,102 @@ def write_task_file(
     Args:
         path: of the file. A file of chosen tasks that is there already is replaced.
         domain: name of the domain.
-        tasks: name of the set that they are of, `None` for the domain's default.
+        tasks: name of the set that they are of, `None` for the domain's default. Paths in it are written down as
+            absolute ones.
         lines: one per task, each with its `id`, and whatever else is to be known of it.
         about: how they were chosen; goes into the header.
 
     Raises:
-        ConfigError: it cannot be written, or a file of another kind is there.
+        ConfigError: it cannot be written, a file of another kind is there, or it is the set itself.
     """
     path = Path(path)
     check_task_file(path)
-    header = {"format": FORMAT, "version": VERSION, "domain": domain, "tasks": tasks, **about}
-    text = "".join(json.dumps(line) + "\n" for line in (header, *lines))
-    draft = path.with_name(path.name + ".part")
+    if tasks is not None and _is_file(Path(tasks)) and _same(Path(tasks), path):
+        raise ConfigError(f"{path} is the set that the tasks are of, and cannot name itself. Choose another place.")
+    base = None if tasks is None else absolute_name(tasks)
+    header = {"format": FORMAT, "version": VERSION, "domain": domain, "tasks": base, **about}
+    write_whole(path, "".join(json.dumps(line) + "\n" for line in (header, *lines)))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, all or nothing; nothing that stands beside it is touched.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    draft = path.with_name(f".{path.name[:200]}.{uuid.uuid4().hex}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
+        try:
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"Cannot write {path}: {error.strerror}.") from error
 
 
-def check_task_file(path: Path) -> None:
+def check_task_file(path: Path, source: TaskSource | None = None) -> None:
     """Make sure that a file of chosen tasks may be written there.
 
+    Args:
+        path: where.
+        source: the set that they are chosen of. A file that it is read from is not overwritten.
+
     Raises:
-        ConfigError: something else is there.
+        ConfigError: something else is there, or the set itself.
     """
     if path.exists() and (path.is_dir() or (path.stat().st_size and _header(path) is None)):
         raise ConfigError(f"{path} is there already and is no file of chosen tasks. Choose another place.")
+    while isinstance(source, ChosenTasks):
+        if _same(Path(source.name), path):
+            raise ConfigError(
+                f"{path} is a file that the tasks are chosen of: it would be overwritten by one that names itself. "
+                "Choose another place."
+            )
+        source = source.base
+
+
+def absolute_name(name: str) -> str:
+    """The name of a set with its paths made absolute, so that it is found from another folder, too.
+
+    A path is what is there now: a file, or a folder whose name has a slash or a dot in it; so are the values of options
+    (`questions.jsonl?index=FOLDER`). All else, such as the name of a split, stays as it is.
+    """
+    path, mark, query = name.partition("?")
+    if not mark or _exists(name):
+        return _absolute(name)
+    parts = [part.partition("=") for part in query.split("&")]
+    values = [(key, equals, unquote(value)) for key, equals, value in parts]
+    made = [
+        (key, equals, _escaped(found) if (found := _absolute(value)) != value else part[2])
+        for part, (key, equals, value) in zip(parts, values, strict=True)
+    ]
+    return f"{_absolute(path)}?{'&'.join(''.join(one) for one in made)}"
+
+
+def _absolute(name: str) -> str:
+    looks_so = _is_file(Path(name)) or any(sign in name for sign in (os.sep, "."))
+    return os.path.abspath(name) if name and looks_so and _exists(name) else name
+
+
+def _escaped(value: str) -> str:
+    return value.replace("%", "%25").replace("&", "%26")
+
+
+def _exists(name: str) -> bool:
+    try:
+        return os.path.exists(name)
+    except ValueError:
+        return False
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _named(domain: Domain, name: str | None, depth: int) -> TaskSource:

@@ -6,6 +6,7 @@ before each stage of training, tasks with 1 to 7 right answers of 8 (papers, sec
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -19,10 +20,12 @@ from gymnasium.vector import AutoresetMode
 from agentworld_envs.agents import Agent, EpisodeResult, Rollout
 from agentworld_envs.domains import load_domain
 from agentworld_envs.evaluation.agentworldbench.journal import Journal
-from agentworld_envs.evaluation.difficulty_report import DifficultyReport, TaskCount
+from agentworld_envs.evaluation.difficulty_report import KIND, DifficultyReport, TaskCount, check_report
 from agentworld_envs.interface import ConfigError, Domain, Task, TaskSource
 from agentworld_envs.task_files import check_task_file, named_tasks, write_task_file
 from agentworld_envs.vector import AgentWorldVectorEnv
+
+logger = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 """How often a rollout is played that ends without a valid reward, each time with another seed."""
@@ -104,7 +107,8 @@ class DifficultyFilter:
             environment: more keyword arguments of the environment, in place of the settings'.
 
         Raises:
-            ConfigError: a number out of range, no such task set, or a file of another kind at `out`.
+            ConfigError: a number out of range, no such task set, a file of another kind at `out` or where the report
+                goes, or the set is read from the file at `out`.
         """
         if num_envs < 1:
             raise ConfigError(f"Expected num_envs to be at least 1, got {num_envs}.")
@@ -112,8 +116,9 @@ class DifficultyFilter:
         self._domain = load_domain(domain) if isinstance(domain, str) else domain
         self._agent, self._num_envs = agent, num_envs
         self._environment = {**settings.environment, **environment}
-        check_task_file(self.out)
         self._source = named_tasks(self._domain, settings.tasks)
+        check_task_file(self.out, self._source)
+        check_report(self.report)
         self._n = min(settings.n, self._source.size or settings.n)
         self._unsaved: list[dict[str, Any]] = []
         self._saved_at = time.monotonic()
@@ -123,8 +128,15 @@ class DifficultyFilter:
         """Where results are kept."""
         return self.out.with_name(self.out.name + ".journal")
 
+    @property
+    def report(self) -> Path:
+        """Where the report goes."""
+        return self.out.with_name(self.out.name + ".report.json")
+
     def run(self, progress: Progress | None = None) -> DifficultyReport:
         """Play what is missing, and write the kept tasks and the report.
+
+        When no task is kept, a file of kept tasks that is there already stays as it is.
 
         A `KeyboardInterrupt` passes through; what was played stays in the journal.
 
@@ -144,7 +156,7 @@ class DifficultyFilter:
     def _header(self) -> dict[str, Any]:
         settings = self.settings
         return {
-            "kind": "difficulty",
+            "kind": KIND,
             "domain": self._domain.name,
             "tasks": settings.tasks,
             "k": settings.k,
@@ -246,8 +258,8 @@ class DifficultyFilter:
         if lines:
             write_task_file(self.out, self._domain.name, settings.tasks, lines, about)
         elif self.out.exists():
-            self.out.unlink()  # of an earlier run, whose tasks these are not
-        report.write(self.out.with_name(self.out.name + ".report.json"), self._header())
+            logger.warning("No task is kept; %s is of an earlier run and stays as it is.", self.out)
+        report.write(self.report, self._header())
 
 
 class _Rolls(TaskSource):

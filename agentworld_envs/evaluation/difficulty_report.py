@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agentworld_envs.interface import ConfigError
+from agentworld_envs.task_files import write_whole
+
+KIND: Final = "difficulty"
+"""What a report says that it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,24 @@ class DifficultyReport:
         """Write it as JSON, after what it is about.
 
         Raises:
-            ConfigError: it cannot be written.
+            ConfigError: it cannot be written, or something else is there.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"about": dict(about), **self.to_dict()}, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"Cannot write {path}: {error.strerror}.") from error
+        check_report(path)
+        write_whole(path, json.dumps({"about": dict(about), **self.to_dict()}, indent=1) + "\n")
+
+
+def check_report(path: Path) -> None:
+    """Make sure that a report may be written there.
+
+    Raises:
+        ConfigError: something is there that is no report of this kind.
+    """
+    if not os.path.lexists(path):
+        return
+    try:
+        found = json.loads(path.read_bytes())
+        about = found["about"]["kind"]
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        about = None
+    if about != KIND:
+        raise ConfigError(f"{path} is there already and is no report of a difficulty filter. Choose another --out.")

@@ -19,8 +19,9 @@ SHORTEST_WITHHELD = 3
 def place_of(task: Task) -> Place:
     """Where a task is played.
 
-    A fictional world, `{"world": {"seed": 5, "size": "small"}}`; an index, `{"index": FOLDER}`, with its `"digest"`
-    where the task is to be played with this one only; or paragraphs of a file, `{"index": {"contexts": FILE}}`.
+    A fictional world, `{"world": {"seed": 5, "size": "small"}}`; an index, `{"index": FOLDER}`; or paragraphs of a
+    file, `{"index": {"contexts": FILE}}`; the latter two with a `"digest"` where the task is to be played with these
+    pages only.
 
     Raises:
         TaskError: none of these is named, it cannot be opened, or it is another index than the task was made for.
@@ -34,7 +35,7 @@ def place_of(task: Task) -> Place:
         elif isinstance(index, str) and world is None:
             return _as_made(task, LIBRARY.corpus(Path(index)))
         elif isinstance(index, Mapping) and isinstance(index.get("contexts"), str) and world is None:
-            return LIBRARY.contexts(Path(index["contexts"]))
+            return _as_made(task, LIBRARY.contexts(Path(index["contexts"])))
     except ConfigError as error:
         raise TaskError(f"Task {task.id!r} cannot be opened: {error}{_moved(task)}") from error
     raise TaskError(
@@ -45,10 +46,14 @@ def place_of(task: Task) -> Place:
 
 def _as_made(task: Task, place: Place) -> Place:
     digest = task.initial_state.get("digest")
-    if digest is not None and digest != place.index.digest:
+    if digest is not None and digest != place.digest:
+        index = task.initial_state["index"]
+        what, why = ("index", "it was built again, of other pages or by another engine")
+        if not isinstance(index, str):
+            index, what, why = index["contexts"], "paragraphs", "the file has changed"
         raise TaskError(
-            f"Task {task.id!r} was made for the index {digest!r}, and the one in {task.initial_state['index']!r} is "
-            f"{place.index.digest!r}: it was built again, of other pages or by another engine. Open the questions anew."
+            f"Task {task.id!r} was made for the {what} {digest!r}, and what is in {index!r} is {place.digest!r}: {why}."
+            " Open the questions anew."
         )
     return place
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentworld_envs.domains.search.pages import PageIndex
-from agentworld_envs.interface import ConfigError
 
 if TYPE_CHECKING:
     from agentworld_envs.domains.search.fiction.world import FictionalWorld
@@ -28,9 +27,13 @@ class Place:
     Its files are closed when nobody holds it any more: neither the library nor an episode.
     """
 
-    def __init__(self, index: PageIndex, fiction: FictionalWorld | None = None, pages: int = 0) -> None:
-        """Args: index: closed together with this. fiction: `None` for a user's corpus. pages: that are in memory."""
+    def __init__(
+        self, index: PageIndex, fiction: FictionalWorld | None = None, pages: int = 0, digest: str | None = None
+    ) -> None:
+        """Args: index: closed together with this. fiction: `None` for a user's corpus. pages: that are in memory.
+        digest: what tasks call the corpus; that of the index by default."""
         self.index = index
+        self.digest = index.digest if digest is None else digest
         self.fiction = fiction
         self.pages = pages
         weakref.finalize(self, index.close)
@@ -138,14 +141,12 @@ def _build(seed: int, size: str) -> Place:
 def _open(folder: Path) -> Place:
     from agentworld_envs.domains.search.engine import open_index
 
-    if not folder.is_dir():
-        raise ConfigError(f"Expected the folder of an index, and there is none at {str(folder)!r}.")
     return Place(open_index(folder))
 
 
 def _read(file: Path) -> Place:
-    from agentworld_envs.domains.search.datasets.contexts import context_pages
+    from agentworld_envs.domains.search.datasets.contexts import context_pages, digest_of
     from agentworld_envs.domains.search.engine import memory_index
 
     pages = context_pages(file)
-    return Place(memory_index(pages), pages=len(pages))
+    return Place(memory_index(pages), pages=len(pages), digest=digest_of(pages))

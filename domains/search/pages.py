@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -55,6 +55,15 @@ class PageIndex(ABC):
             limit: most results.
             masked: canonical addresses that must not be found (LiteResearcher, section on source masking).
             withheld: texts that no snippet may show, in addition to each page's own, unless the query has them.
+        """
+
+    @abstractmethod
+    def titled(self, title: str, same: Callable[[str], bool]) -> list[str]:
+        """Addresses of the pages of a title, however many they are: of those that are found by its words.
+
+        Args:
+            title: what is looked for.
+            same: whether the title of a page is this one.
         """
 
     @abstractmethod

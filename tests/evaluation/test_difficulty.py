@@ -175,6 +175,32 @@ def test_files_of_others_stay(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text(encoding="utf-8") == "mine\n"
 
 
+def test_no_file_is_overwritten_that_is_no_output(tmp_path: Path) -> None:
+    out = tmp_path / "kept"
+    run(out)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ConfigError, match="itself"):
+        run(out, settings(tasks=str(out)))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    for text in ("mine\n", "[]", '{"about": {"kind": "something"}}'):
+        (tmp_path / "other.report.json").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match="no report of a difficulty filter"):
+            run(tmp_path / "other")
+        assert (tmp_path / "other.report.json").read_text(encoding="utf-8") == text
+    assert not (tmp_path / "other.journal").exists(), "said before anything is played"
+
+
+def test_when_nothing_is_kept_an_earlier_file_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    out = tmp_path / "kept"
+    first = run(out)
+    missing = next(count for count in range(9) if not first.histogram[count])
+    before = out.read_bytes()
+    assert not run(out, settings(keep=(missing, missing))).kept
+    assert out.read_bytes() == before
+    assert "stays as it is" in caplog.text
+    assert json.loads((tmp_path / "kept.report.json").read_text())["kept"] == 0
+
+
 @pytest.mark.parametrize("changed", [{"n": 0}, {"k": 1}, {"seed": -1}, {"keep": (3, 2)}, {"keep": (0, 9)}])
 def test_numbers_that_cannot_be(changed: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="Expected"):

@@ -11,7 +11,7 @@ from agents.toy import ToyDomain
 
 from agentworld_envs import AgentWorldEnv
 from agentworld_envs.interface import ConfigError
-from agentworld_envs.task_files import named_tasks, write_task_file
+from agentworld_envs.task_files import absolute_name, check_task_file, named_tasks, write_task_file
 
 
 def write(path: Path, *ids: str, tasks: str | None = None, domain: str = "toy", **about: Any) -> str:
@@ -106,3 +106,49 @@ def test_only_files_of_chosen_tasks_are_replaced(tmp_path: Path) -> None:
     for path in (tmp_path / "b", tmp_path):
         with pytest.raises(ConfigError, match="no file of chosen tasks"):
             write(path, "toy/1")
+
+
+def test_a_file_that_would_name_itself(tmp_path: Path) -> None:
+    first = write(tmp_path / "a", "toy/1", "toy/2")
+    second = write(tmp_path / "b", "toy/2", tasks=first)
+    before = (tmp_path / "a").read_bytes()
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    for path in (tmp_path / "a", tmp_path / "link"):
+        with pytest.raises(ConfigError, match="itself"):
+            write(path, "toy/1", tasks=first)
+        with pytest.raises(ConfigError, match="itself"):
+            check_task_file(path, named_tasks(ToyDomain(), second))
+    check_task_file(tmp_path / "c", named_tasks(ToyDomain(), second))
+    assert (tmp_path / "a").read_bytes() == before
+
+
+def test_drafts_of_others_stay(tmp_path: Path) -> None:
+    (tmp_path / "a.part").write_text("mine", encoding="utf-8")
+    write(tmp_path / "a", "toy/1")
+    assert (tmp_path / "a.part").read_text(encoding="utf-8") == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.part"]
+
+
+def test_kept_tasks_are_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("a"), "toy/1", "toy/2")
+    write(Path("b"), "toy/2", tasks="a")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert named_tasks(ToyDomain(), "../b")[0].id == "toy/2"
+
+
+def test_absolute_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.jsonl").write_text("{}")
+    for name in ("train", "my&index", "x.y"):
+        (tmp_path / name).mkdir()
+    here = str(tmp_path)
+    assert absolute_name("q.jsonl") == f"{here}/q.jsonl"
+    assert absolute_name("q.jsonl?index=./my%26index&mask=source&limit=3") == (
+        f"{here}/q.jsonl?index={here}/my%26index&mask=source&limit=3"
+    )
+    assert absolute_name(f"{here}/q.jsonl?index=/a%20b") == f"{here}/q.jsonl?index=/a%20b"
+    assert absolute_name("x.y") == f"{here}/x.y"
+    for name in ("train", "train@1:tiny+masked", "nothing.jsonl", "", "a?b", "\0", "~/q.jsonl"):
+        assert absolute_name(name) == name

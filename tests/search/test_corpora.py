@@ -104,6 +104,29 @@ def test_an_index_that_was_built_again(name: str, tmp_path: Path) -> None:
         assert ODA in world.act(call("web_search", query="sailor"))
 
 
+def test_paragraphs_that_were_changed(tmp_path: Path) -> None:
+    context: list[list[Any]] = [["Velm", ["Oda Brisk is the mayor of Velm."]]]
+    row: dict[str, Any] = {
+        "_id": "h1",
+        "question": "Who?",
+        "answer": "Oda Brisk",
+        "supporting_facts": [["Velm", 0]],
+        "context": context,
+    }
+    path = tmp_path / "hotpot.json"
+    path.write_text(json.dumps([row]))
+    with closing(make(str(path))) as env:
+        env.reset(seed=0)
+        task, domain = env.episode.task, env.runner.domain
+        assert "Oda Brisk" in domain.world(task).act(call("web_search", query="mayor Oda Brisk"))
+        context[0][1] = ["Nobody at all is the mayor of Velm by now."]
+        path.write_text(json.dumps([row]))
+        with pytest.raises(TaskError, match=r"the file has changed\. Open the questions anew"):
+            domain.world(task)
+        loose = task.model_copy(update={"initial_state": {**task.initial_state, "digest": None}})
+        assert "Nobody" in domain.world(loose).act(call("web_search", query="mayor nobody"))
+
+
 def test_the_expert_hands_in_what_it_is_told(tmp_path: Path) -> None:
     rows = [
         {

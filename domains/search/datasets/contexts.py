@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -32,7 +33,7 @@ def title_url(title: str) -> str:
 def addresses_of(index: PageIndex, title: str) -> list[str]:
     """Addresses of the pages of an index that have a title, or of the one that has it as its address."""
     wanted = normalise(title)
-    hits = [hit.url for hit in index.search(title, 20) if normalise(hit.title) == wanted]
+    hits = index.titled(title, lambda other: normalise(other) == wanted)
     addresses = [title_url(title)]
     with suppress(BadURL):
         addresses.append(canonical(title))
@@ -64,6 +65,14 @@ def context_pages(path: str | os.PathLike[str]) -> tuple[Page, ...]:
     except OSError as error:
         raise ConfigError(f"Cannot read the questions in {path}: {error.strerror}.") from error
     return _pages(str(Path(path)), stamp.st_mtime_ns, stamp.st_size)
+
+
+def digest_of(pages: Iterable[Page]) -> str:
+    """Names a corpus by its pages."""
+    digest = hashlib.sha256()
+    for page in pages:
+        digest.update(json.dumps([page.url, page.title, page.text]).encode("ascii"))
+    return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentworld_envs.domains.search.datasets.row import BadRow, QuestionRow, answer_spec, sound, text_of, unique
 from agentworld_envs.domains.search.datasets.specs import EXAMPLES, checked_spec
+from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 
 QUESTION = ("question", "query", "problem")
 ANSWER = ("answer", "answers", "golden_answers", "ground_truth", "target")
@@ -46,7 +47,7 @@ def read_plain(row: Mapping[str, Any]) -> list[QuestionRow]:
             question=_question(row),
             answer=_spec(_answers(row), row.get("aliases", row.get("answer_aliases"))),
             mask=_masks(row.get("mask_url")) or _masks(extra.get("mask_url")) or _masks(_searched(extra)),
-            supporting=unique(_masks(row.get("supporting"))),
+            supporting=unique(_texts(row.get("supporting"))),
             tags=tuple(tags),
         )
     ]
@@ -101,6 +102,24 @@ def _spec(answer: Any, aliases: Any) -> dict[str, Any]:
 
 
 def _masks(value: Any) -> tuple[str, ...]:
+    """The addresses that a row wants hidden.
+
+    Raises:
+        BadRow: something there is no address, so that it would hide nothing.
+    """
+    found = []
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if one is None or one == "" or (isinstance(one, str) and not one.strip()):
+            continue
+        try:
+            canonical(one if isinstance(one, str) else "")
+        except BadURL as error:
+            raise BadRow(f"what it wants hidden is no address: {str(one)[:100]!a} ({error})") from error
+        found.append(sound(one.strip()))
+    return tuple(found)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
     """One text, or a list of some."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(sound(one.strip()) for one in values if isinstance(one, str) and one.strip())

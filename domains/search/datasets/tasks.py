@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 from collections.abc import Sequence
@@ -13,10 +11,10 @@ from urllib.parse import unquote
 
 from agentworld_envs.domains.search import engine
 from agentworld_envs.domains.search.answers import render
-from agentworld_envs.domains.search.datasets.contexts import addresses_of, pages_of, title_url
+from agentworld_envs.domains.search.datasets.contexts import addresses_of, digest_of, pages_of, title_url
 from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.row import QuestionRow
-from agentworld_envs.domains.search.engine.urls import BadURL, canonical
+from agentworld_envs.domains.search.engine.urls import canonical
 from agentworld_envs.domains.search.pages import Page, PageIndex
 from agentworld_envs.interface import ConfigError, Task, TaskSource, unknown_name
 
@@ -45,7 +43,7 @@ class DatasetTasks(TaskSource):
         limit: int | None = None,
         name: str | None = None,
     ) -> None:
-        """Read the questions; an index is opened only to find supporting pages, and its manifest.
+        """Read the questions; an index is opened only to find the pages that are hidden, and its manifest.
 
         Args:
             path: file of questions, see `read_questions`.
@@ -70,6 +68,8 @@ class DatasetTasks(TaskSource):
         self._numbers = {row.id: number for number, row in enumerate(self._rows)}
         self._index: PageIndex | None = None
         self._pages: dict[str, Page] = {}
+        self.unfound: set[str] = set()
+        """Addresses and titles that rows want hidden and no page of the corpus has, of the tasks made so far."""
         if index is None:
             self._pages = {page.url: page for page in pages_of(self.questions.rows)}
             if not self._pages:
@@ -77,13 +77,13 @@ class DatasetTasks(TaskSource):
                     f"The questions in {path} ({self.questions.format}) come without paragraphs, so that there is "
                     f"nothing to search in: name an index, as in {path}?index=FOLDER."
                 )
-            self.digest = _digest(self._pages.values())
+            self.digest = digest_of(self._pages.values())
         else:
             self._index = engine.open_index(Path(index))
             self.digest = self._index.digest
             if mask != "none":
                 self._warn(self._index.digest)
-            if mask != "source":
+            if mask == "none" or (mask == "rows" and not any(row.mask for row in self._rows)):
                 self._index.close()
         if index is None and mask != "none":
             self._warn(self.digest)
@@ -157,17 +157,21 @@ class DatasetTasks(TaskSource):
         return self[self._numbers[task_id]]
 
     def _masked(self, row: QuestionRow) -> list[str]:
-        """Canonical addresses that a task hides; what is no address hides nothing."""
+        """Canonical addresses that a task hides: also a page that only differs by `http` or `www.` from a given one."""
         if self.mask == "none":
             return []
         found: dict[str, None] = {}
         for url in row.mask:
-            try:
-                found[canonical(url)] = None
-            except BadURL:
-                continue
+            address = canonical(url)
+            pages = [form for form in _forms(address) if self._has(form)]
+            found |= dict.fromkeys([address, *pages])
+            if not pages:
+                self.unfound.add(url)
         for title in row.supporting if self.mask == "source" else ():
-            found |= dict.fromkeys(self._pages_of(title))
+            pages = self._pages_of(title)
+            found |= dict.fromkeys(pages)
+            if not pages:
+                self.unfound.add(title)
         return list(found)
 
     def _warn(self, digest: str) -> None:
@@ -178,7 +182,7 @@ class DatasetTasks(TaskSource):
         _WARNED.add(key)
         rows = self._rows[:CHECKED_ROWS]
         masks = [url for row in rows for url in row.mask]
-        strange = [url for url in masks if not self._has(url)]
+        strange = [url for url in masks if not any(map(self._has, _forms(canonical(url))))]
         of = "" if len(rows) == len(self._rows) else f" (of the first {len(rows)} questions)"
         if strange:
             logger.warning(
@@ -201,12 +205,8 @@ class DatasetTasks(TaskSource):
             )
 
     def _has(self, url: str) -> bool:
-        """Whether there is a page at an address, in any form."""
-        try:
-            name = canonical(url)
-        except BadURL:
-            return False
-        return name in self._pages if self._index is None else self._index.page(name) is not None
+        """Whether there is a page at a canonical address."""
+        return url in self._pages if self._index is None else self._index.page(url) is not None
 
     def _pages_of(self, title: str) -> list[str]:
         """Addresses of the pages of a title."""
@@ -214,6 +214,12 @@ class DatasetTasks(TaskSource):
             return addresses_of(self._index, title)
         url = title_url(title)
         return [url] if url in self._pages else []
+
+
+def _forms(address: str) -> list[str]:
+    """The addresses that are most likely the same page: with `http` and `https`, with and without `www.`."""
+    rest = address.partition("://")[2].removeprefix("www.")
+    return [f"{scheme}://{www}{rest}" for scheme in ("https", "http") for www in ("", "www.")]
 
 
 def _again(path: str, index: str | None, mask: Mask, limit: int | None, name: str) -> DatasetTasks:
@@ -225,11 +231,3 @@ def _instruction(row: QuestionRow) -> str:
         return row.question
     columns = " | ".join(column["name"] for column in row.answer["columns"])
     return f"{row.question}\n\nAnswer with one Markdown table that has the columns: {columns}"
-
-
-def _digest(pages: Any) -> str:
-    """Names a corpus by its pages."""
-    digest = hashlib.sha256()
-    for page in pages:
-        digest.update(json.dumps([page.url, page.title, page.text]).encode("ascii"))
-    return digest.hexdigest()[:16]

@@ -14,11 +14,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
-from agentworld_envs.domains.search.engine.dense import VECTORS, Embedder, load_embedder, write_vectors
+from agentworld_envs.domains.search.engine.dense import Embedder, load_embedder, write_vectors
+from agentworld_envs.domains.search.engine.exchange import (
+    FTS5,
+    PAGES,
+    TANTIVY,
+    VECTORS,
+    check_place,
+    exchange,
+    put_back,
+    sweep,
+    workplace_prefix,
+)
 from agentworld_envs.domains.search.engine.fts5 import Fts5Writer
-from agentworld_envs.domains.search.engine.manifest import FILE, FORMAT, EngineKind, Manifest, write_manifest
+from agentworld_envs.domains.search.engine.manifest import FORMAT, EngineKind, Manifest, write_manifest
 from agentworld_envs.domains.search.engine.ranking import Writer, indexed_text
-from agentworld_envs.domains.search.engine.store import PAGES, PageStore, StoreWriter
+from agentworld_envs.domains.search.engine.store import PageStore, StoreWriter
 from agentworld_envs.domains.search.engine.tantivy_ranking import TantivyWriter, load
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
 from agentworld_envs.domains.search.pages import Page
@@ -26,7 +37,6 @@ from agentworld_envs.interface import ConfigError
 
 DUPLICATE: Final = "duplicate address"
 BAD_ADDRESS: Final = "bad address"
-TANTIVY, FTS5 = "terms.tantivy", "terms.sqlite"
 _STEP: Final = 1000
 
 
@@ -52,7 +62,9 @@ def build(
 ) -> BuildReport:
     """Build an index; an index that is already there is replaced once the new one is whole.
 
-    Everything is written beside `folder` first and then renamed: a build that is killed leaves the folder as it was.
+    Everything is written beside `folder` first and then renamed: a build that is killed leaves the folder as it was. In
+    the one case that it is killed just between two renames, the next build, whatever comes of it, puts the old index
+    back first.
 
     Args:
         pages: read once, in order, never all in memory. A `Corpus` brings the counts of what it skipped.
@@ -62,15 +74,16 @@ def build(
         progress: called with the number of pages so far, every 1,000 pages and at the end.
 
     Raises:
-        ConfigError: no page at all, a folder that is something else, or an unknown kind.
+        ConfigError: no page at all, a folder that is something else or holds something else, or an unknown kind.
         MissingExtraError: the package behind `kind` or `dense` is not installed.
     """
     folder = Path(folder).absolute()
+    folder = folder.resolve() if folder.is_symlink() else folder
     engine = _engine(kind)
     embed = load_embedder(dense) if isinstance(dense, str) else dense
-    _check(folder)
-    _sweep(folder)
-    outer = Path(tempfile.mkdtemp(prefix=f"{_prefix(folder)}{os.getpid()}-", dir=folder.parent))
+    check_place(folder)
+    sweep(folder)
+    outer = Path(tempfile.mkdtemp(prefix=f"{workplace_prefix(folder)}{os.getpid()}-", dir=folder.parent))
     work = outer / "index"
     work.mkdir()  # unlike the outer one, for whom the user's umask says
     try:
@@ -97,8 +110,9 @@ def build(
         if engine == "tantivy":
             for path in (work / TANTIVY).iterdir():
                 shutil.copymode(work / PAGES, path)  # some are readable by their owner alone
-        _move(work, folder)
+        exchange(outer, folder)
     finally:
+        put_back(outer, folder)
         shutil.rmtree(outer, ignore_errors=True)
     return BuildReport(folder, manifest.pages, manifest.skipped, manifest.engine, manifest.digest)
 
@@ -160,42 +174,3 @@ def _fill(work: Path, pages: Iterable[Page], engine: EngineKind, progress: Calla
         digest=digest.hexdigest(),
         skipped=dict(sorted(skipped.items())),
     )
-
-
-def _check(folder: Path) -> None:
-    """Whether something may be built there."""
-    if not folder.parent.is_dir():
-        raise ConfigError(f"The index cannot be built: the folder {folder.parent} does not exist.")
-    if folder.exists() and not (folder / FILE).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ConfigError(f"{folder} exists and is no search index. Choose another place, or remove it.")
-
-
-def _prefix(folder: Path) -> str:
-    return f".{folder.name}.building-"
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what builds that were killed left behind."""
-    for left in folder.parent.glob(f"{_prefix(folder)}*"):
-        owner = left.name[len(_prefix(folder)) :].split("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _move(work: Path, folder: Path) -> None:
-    """Put the finished index in its place."""
-    if not folder.exists():
-        work.rename(folder)
-        return
-    folder.rename(work.parent / "old")
-    work.rename(folder)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from agentworld_envs.domains.search.engine.exchange import VECTORS as VECTORS
 from agentworld_envs.interface import ConfigError, MissingExtraError
 
 Embedder = Callable[[Sequence[str]], Any]
@@ -17,7 +18,6 @@ Embedder = Callable[[Sequence[str]], Any]
 call. Need not be normalised."""
 Vectors = npt.NDArray[np.float32]
 
-VECTORS: Final = "vectors.npy"
 _BATCH: Final = 256
 _EMBEDDED: Final = 4000
 """Characters of a page, and of a query, that are embedded: models see no more than some hundred words."""

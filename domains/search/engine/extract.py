@@ -20,7 +20,7 @@ _BEST: Final = 0.7
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[^\W_a-z])|(?<=[\u3002\uff01\uff1f])")
 _ABBREVIATION: Final = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|No|vs|ca|Jr|Sr|Inc|Ltd|Co))\.$")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
-_RULE: Final = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_DASHES: Final = re.compile(r":?-+:?")
 _HEADING: Final = re.compile(r"#{1,6}\s+(.*)")
 
 
@@ -126,11 +126,11 @@ def _passages(text: str) -> list[_Passage]:
         elif not stripped:
             flush()
             header = ""
-        elif stripped.startswith("|") or _RULE.match(stripped):
+        elif stripped.startswith("|") or _is_rule(stripped):
             flush()
-            if _RULE.match(stripped):
+            if _is_rule(stripped):
                 continue
-            if number + 1 < len(lines) and _RULE.match(lines[number + 1].strip()) and "|" in lines[number + 1]:
+            if number + 1 < len(lines) and "|" in lines[number + 1] and _is_rule(lines[number + 1].strip()):
                 header = stripped
             else:
                 found.append(_Passage(f"{header}\n{stripped}" if header else stripped, heading))
@@ -141,6 +141,14 @@ def _passages(text: str) -> list[_Passage]:
             prose.append(stripped)
     flush()
     return found
+
+
+def _is_rule(line: str) -> bool:
+    """Whether a line is only dashes: a rule, or what stands under the header of a table."""
+    if line[:1] not in ("|", ":", "-"):
+        return False
+    cells = [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+    return "--" in cells[0] and all(_DASHES.fullmatch(cell) for cell in cells)
 
 
 def sentences(text: str) -> list[str]:

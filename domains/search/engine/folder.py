@@ -26,7 +26,6 @@ _MARKDOWN: Final = (".md", ".markdown", ".txt")
 _HTML: Final = (".html", ".htm", ".xhtml")
 _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD: Final = re.compile(r"([A-Za-z_]+):[ \t]*(.*)")
-_TITLE: Final = re.compile(r"\A\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\n|\Z)")
 _CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}charset=["']?([A-Za-z0-9_-]{1,40})""", re.IGNORECASE)
 
 
@@ -70,11 +69,20 @@ def _markdown(text: str, name: str, stem: str) -> Page | Skip:
             if field is not None:
                 about[field[1].lower()] = field[2].strip().strip("\"'")
         text = text[front.end() :]
-    heading = _TITLE.match(text)
-    if heading is not None and about.get("title", heading[1]) == heading[1]:
-        about["title"] = heading[1]
-        text = text[heading.end() :]
+    heading, rest = _heading(text)
+    if heading and about.get("title", heading) == heading:
+        about["title"] = heading
+        text = rest
     return make_page(name, about.get("url"), about.get("title") or stem, text, about.get("date"))
+
+
+def _heading(text: str) -> tuple[str, str]:
+    """The heading of level 1 that a text begins with, empty when there is none, and what follows it."""
+    line, _, rest = text.lstrip().partition("\n")
+    if not line.startswith(("# ", "#\t")):
+        return "", text
+    inner = line[1:].strip(" \t")
+    return inner.rstrip("#").rstrip(" \t") or inner[:1], rest
 
 
 def _decoded(data: bytes) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from agentworld_envs.domains.search.engine.words import terms
+from agentworld_envs.interface import ConfigError
 
 BUDGET: Final = 20_000
 """Pages that the terms of one query may have in all, before the most common terms are left out: FTS5 visits every
@@ -68,23 +69,40 @@ class _Held:
 
     def __init__(self, path: Path) -> None:
         self.process = os.getpid()
+        before = _identity(path)
         self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         self.db.execute(f"PRAGMA mmap_size={_MAPPED}")
+        self.file = before if before == _identity(path) else None
+        """What was opened; `None` when nobody can tell, because it was replaced at that moment."""
 
     def __del__(self) -> None:
         if hasattr(self, "db"):
             self.db.close()
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Fts5:
     """Searches an index. Safe in several threads and after a fork: each thread of each process has its own connection
-    to a file, and all share one in memory."""
+    to a file, and all share one in memory.
+
+    A file that was replaced since is never looked at: new threads share the connection that was opened first.
+    """
 
     def __init__(self, source: Path | sqlite3.Connection) -> None:
         self._source = source
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
+        self._first: _Held | None = None
+        self._shared = isinstance(source, sqlite3.Connection)
+        """Whether several threads use one connection, each in its turn."""
         self._common = dict(self._connection().execute("SELECT term, pages FROM common").fetchall())
 
     def top(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
@@ -93,10 +111,11 @@ class Fts5:
         if not kept:
             return []
         match = " OR ".join([f'"{term}"' for term in kept])
-        if isinstance(self._source, sqlite3.Connection):
+        db = self._connection()
+        if self._shared:
             with self._lock:
-                return self._source.execute(_SEARCH, (match, limit)).fetchall()
-        return self._connection().execute(_SEARCH, (match, limit)).fetchall()
+                return db.execute(_SEARCH, (match, limit)).fetchall()
+        return db.execute(_SEARCH, (match, limit)).fetchall()
 
     def close(self) -> None:
         """Close all connections."""
@@ -129,7 +148,33 @@ class Fts5:
             return self._source
         held: _Held | None = getattr(self._local, "held", None)
         if held is None or held.process != os.getpid():
-            held = self._local.held = _Held(self._source)
+            held = self._local.held = self._opened(self._source)
+        return held.db
+
+    def _opened(self, path: Path) -> _Held:
+        """A connection to the file that was opened first.
+
+        Raises:
+            ConfigError: it was replaced, and this is a process that has no connection to it yet.
+        """
+        try:
+            held = _Held(path)
+        except sqlite3.Error:
+            if self._first is None:
+                raise
+            held = None
+        first = self._first
+        if first is None or (held is not None and held.file is not None and held.file == first.file):
+            assert held is not None
+            if first is None:
+                self._first = held
             with self._lock:
                 self._open.add(held)
-        return held.db
+            return held
+        if first.process != os.getpid():
+            raise ConfigError(
+                f"The search index {path.parent} was built again since it was opened, and this process, a fork of the "
+                "one that did, cannot read the old one any more: open the index again."
+            )
+        self._shared = True
+        return first

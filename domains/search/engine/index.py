@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from agentworld_envs.domains.search.engine.build import FTS5, TANTIVY
 from agentworld_envs.domains.search.engine.dense import VECTORS, DenseVectors, Embedder, load_embedder
+from agentworld_envs.domains.search.engine.exchange import FTS5, TANTIVY
 from agentworld_envs.domains.search.engine.fts5 import Fts5
 from agentworld_envs.domains.search.engine.manifest import Manifest, read_manifest
 from agentworld_envs.domains.search.engine.ranking import (
@@ -54,6 +54,9 @@ class FolderIndex(SearchIndex):
             if len(store) != self.manifest.pages:
                 raise ValueError(f"{len(store)} pages instead of {self.manifest.pages}")
             ranker = _ranker(self.folder, self.manifest, ranking, embedder)
+            if read_manifest(self.folder).digest != self.manifest.digest:
+                ranker.close()
+                raise ConfigError(f"The search index {self.folder} was built again while it was opened: open it anew.")
         except AgentWorldError:
             if store is not None:
                 store.close()

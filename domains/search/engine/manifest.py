@@ -7,11 +7,12 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agentworld_envs.domains.search.engine.exchange import MANIFEST, cut_off
 from agentworld_envs.interface import ConfigError
 
 FORMAT: Final = 1
 """Version of the layout, the analysis and the snippets together. Goes up when any of them changes."""
-FILE: Final = "manifest.json"
+FILE: Final = MANIFEST
 
 EngineKind = Literal["tantivy", "fts5"]
 
@@ -52,6 +53,11 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
+        if (old := cut_off(folder)) is not None:
+            raise ConfigError(
+                f"{folder} does not exist: a build that was replacing it was killed. The index that was there is in "
+                f"{old}: move it back to {folder}, or build anew, which puts it back first: {again}"
+            ) from None
         what = "is not a search index, or a build that did not finish" if folder.is_dir() else "does not exist"
         raise ConfigError(f"{folder} {what}. Build one: {again}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import Protocol
 
 from agentworld_envs.domains.search.engine.snippets import Snippets
@@ -11,6 +11,10 @@ from agentworld_envs.domains.search.pages import Hit, Page, PageIndex
 
 MAX_LIMIT = 1000
 """Most results of one search."""
+_TITLED = 40
+"""Pages among which those of a title are looked for first; four times as many as long as there are more of them,"""
+_UNTITLED = 600
+"""and until there are so many while there is none at all."""
 
 
 class Store(Protocol):
@@ -72,6 +76,22 @@ class SearchIndex(PageIndex):
             if len(seen) >= limit or len(ranked) < wanted:
                 return seen[:limit]
             wanted = min(wanted * 4, limit + len(masked))
+
+    def titled(self, title: str, same: Callable[[str], bool]) -> list[str]:
+        words = query_words(title)
+        seen: set[int] = set()
+        found: list[str] = []
+        wanted = _TITLED
+        while True:
+            ranked = self._ranker.top(title, telling(words), wanted) if words else []
+            new = [row for row, _ in ranked if row not in seen]
+            pages = [self._store.shown(row) for row in new]
+            more = [url for url, name, *_ in pages if same(name)]
+            found += more
+            if len(ranked) < wanted or (seen and not more and (found or wanted >= _UNTITLED)):
+                return found
+            seen.update(new)
+            wanted *= 4
 
     def page(self, url: str) -> Page | None:
         row = self._store.row(url)

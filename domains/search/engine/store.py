@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from agentworld_envs.domains.search.engine.exchange import ADDRESSES, OFFSETS, PAGES, ROWS
 from agentworld_envs.domains.search.engine.urls import address_hash
 from agentworld_envs.domains.search.pages import Page
 
-PAGES, OFFSETS, ADDRESSES, ROWS = "pages.bin", "offsets.npy", "addresses.npy", "rows.npy"
 _BUFFER: Final = 1 << 20
 _FIELDS: Final = 6
 

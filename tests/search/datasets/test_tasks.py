@@ -15,6 +15,7 @@ from agentworld_envs import AgentWorldEnv
 from agentworld_envs.domains.search.answers import score
 from agentworld_envs.domains.search.briefing import place_of
 from agentworld_envs.domains.search.datasets.contexts import context_pages, title_url
+from agentworld_envs.domains.search.datasets.load import read_questions
 from agentworld_envs.domains.search.datasets.tasks import DatasetTasks
 from agentworld_envs.domains.search.engine import build, canonical
 from agentworld_envs.domains.search.pages import Page
@@ -102,12 +103,69 @@ def test_questions_over_an_index(tmp_path: Path, index: str) -> None:
 
 
 def test_addresses_that_a_row_hides_are_hidden(tmp_path: Path, index: str) -> None:
-    rows = [*samples.PLAIN, {"question": "bad", "answer": "x", "mask_url": ["not an address", "file:///etc/passwd"]}]
+    rows = [*samples.PLAIN, {"question": "none", "answer": "x", "mask_url": ["", None, " "]}]
     path = samples.write_lines(tmp_path / "p.jsonl", rows)
     source = DatasetTasks.parse(f"{path}?index={index}")
     assert source[4].initial_state["mask"] == ["https://example.org/tarn"]
     assert source[5].initial_state["mask"] == []
     assert DatasetTasks.parse(f"{path}?index={index}&mask=none")[4].initial_state["mask"] == []
+
+
+@pytest.mark.parametrize(
+    "mask", ["not an address", ["https://example.org/tarn", "example.org/x"], "file:///etc/passwd", 5, {"url": "x"}]
+)
+def test_what_hides_nothing_is_a_bad_row(tmp_path: Path, mask: object) -> None:
+    rows = [*samples.PLAIN, {"question": "bad", "answer": "x", "mask_url": mask}]
+    found = read_questions(samples.write_lines(tmp_path / "p.jsonl", rows))
+    assert len(found.rows) == 5
+    ((line, reason),) = found.problems
+    assert line == 6
+    assert "no address" in reason
+
+
+@pytest.mark.parametrize(
+    "given", ["http://example.org/tarn", "https://www.example.org/tarn", "HTTP://WWW.example.org/tarn/"]
+)
+def test_a_page_with_http_or_www_is_the_same_page(tmp_path: Path, index: str, given: str) -> None:
+    rows = [{"question": "?", "answer": "x", "mask_url": given}]
+    source = DatasetTasks.parse(f"{samples.write_lines(tmp_path / 'p.jsonl', rows)}?index={index}")
+    assert source[0].initial_state["mask"] == [canonical(given), "https://example.org/tarn"]
+    assert not source.unfound
+
+
+def test_a_page_without_www_is_hidden_with_it(tmp_path: Path) -> None:
+    build([Page("1", "http://www.example.org/a", "A", "a text")], tmp_path / "index", kind="fts5")
+    rows = [{"question": "?", "answer": "x", "mask_url": ["https://example.org/a", "https://example.org/b"]}]
+    source = DatasetTasks.parse(f"{samples.write_lines(tmp_path / 'p.jsonl', rows)}?index={tmp_path / 'index'}")
+    assert source[0].initial_state["mask"] == [
+        "https://example.org/a",
+        "http://www.example.org/a",
+        "https://example.org/b",
+    ]
+    assert source.unfound == {"https://example.org/b"}
+
+
+@pytest.mark.parametrize("passages", [30, 1500])
+def test_every_passage_of_a_title_is_hidden(tmp_path: Path, passages: int) -> None:
+    pages = [
+        Page(f"{n}", f"https://example.org/{n}", "Tarn", f"Passage {n}: Tarn was founded in 1912. " + "word " * n)
+        for n in range(passages)
+    ]
+    pages += [Page(f"o{n}", f"https://example.org/o{n}", f"Tarn {n}", f"On Tarn {n}.") for n in range(40)]
+    build(pages, tmp_path / "index", kind="fts5")
+    path = samples.write_json(tmp_path / "h.json", samples.HOTPOT[1:])
+    source = DatasetTasks.parse(f"{path}?index={tmp_path / 'index'}&mask=source")
+    assert sorted(source[0].initial_state["mask"]) == sorted(page.url for page in pages[:passages])
+    assert source.unfound == {"Ada Quill"}
+
+
+def test_a_title_that_many_others_have_words_of(tmp_path: Path) -> None:
+    pages = [Page(f"o{n}", f"https://example.org/o{n}", f"Tarn {n}", "Tarn, Tarn.") for n in range(300)]
+    pages.append(Page("1", "https://example.org/tarn", "Tarn", "It was founded in 1912. " * 90))
+    build(pages, tmp_path / "index", kind="fts5")
+    path = samples.write_json(tmp_path / "h.json", samples.HOTPOT[1:])
+    source = DatasetTasks.parse(f"{path}?index={tmp_path / 'index'}&mask=source")
+    assert source[0].initial_state["mask"] == ["https://example.org/tarn"]
 
 
 def test_places_are_absolute(tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +186,7 @@ def test_places_are_absolute(tmp_path: Path, index: str, monkeypatch: pytest.Mon
 
 def test_masks_that_hide_nothing_are_told_once(tmp_path: Path, index: str, caplog: pytest.LogCaptureFixture) -> None:
     rows = [
-        {"id": "a", "question": "q", "answer": "x", "mask_url": ["https://example.org/tarn", "nowhere"]},
+        {"id": "a", "question": "q", "answer": "x", "mask_url": ["https://example.org/tarn", "https://nowhere.org/"]},
         {"id": "b", "question": "q", "answer": "x", "supporting": ["Tarn"]},
         {"id": "c", "question": "q", "answer": "x", "supporting": "No such page"},
         {"id": "d", "question": "q", "answer": "x", "supporting": ["https://example.org/quill"]},
@@ -137,7 +195,7 @@ def test_masks_that_hide_nothing_are_told_once(tmp_path: Path, index: str, caplo
     name = f"{path}?index={index}&mask=source"
     source = DatasetTasks.parse(name)
     said = caplog.text
-    assert "1 of 2 masked addresses are not in the corpus and hide nothing, for example 'nowhere'" in said
+    assert "1 of 2 masked addresses are not in the corpus and hide nothing, for example 'https://nowhere.org/'" in said
     assert "1 of 4 questions name no supporting pages" in said
     assert "of the first 4 questions 1 have supporting pages that are not in the corpus" in said
     assert [source[number].tags for number in range(4)] == [

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentworld_envs.domains.search.engine.extract import cells_of, evidence, parts, sentences
+from agentworld_envs.domains.search.engine.folder import _markdown
+from agentworld_envs.domains.search.engine.records import make_page
+from agentworld_envs.domains.search.pages import Page
 
 PAGE = """Marie Vale was born in 1902 in Port Lorn. She founded the Lorn Observatory with Dr. J. Orr in 1931.
 Her sister stayed at home.
@@ -112,3 +117,66 @@ def test_any_text(text: str, goal: str, limit: int) -> None:
     assert all(len(passage) <= limit for passage in found.passages)
     assert len(found.summary) <= limit
     assert found == evidence(text, goal, limit)
+
+
+UNITS = [
+    " ",
+    "#",
+    "|",
+    "-",
+    "[",
+    "(",
+    "*",
+    "<",
+    "&",
+    "\t",
+    "# ",
+    "- ",
+    "| ",
+    "|-",
+    "-|",
+    ". ",
+    ".'",
+    ": ",
+    "1. ",
+    "\n|",
+    "\n-",
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_hostile_lines_take_no_time(unit: str) -> None:
+    for before, after in (("", ""), ("x", "x"), ("# a", "b"), ("--", "x"), ("|--", "x"), ("a. ", "_"), ("- ", "x|")):
+        text = before + unit * (100_000 // len(unit)) + after
+        started = time.process_time()
+        evidence(text, "goal x")
+        _markdown(text, "name", "stem")
+        make_page("name", None, "", text)
+        assert time.process_time() - started < 1.0, (before, after)
+
+
+@pytest.mark.parametrize("text", ["--", "---", "|---|---|", "| :--: | - |", "--|--", ":-- | --:", "|--"])
+def test_rules(text: str) -> None:
+    assert not evidence(f"{text}\nmore", "--").passages
+    assert (
+        evidence(f"| a | b |\n{'|' if '|' not in text else ''}{text}\n| pear | 2 |", "pear")
+        .passages[0]
+        .endswith("| pear | 2 |")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "rest"),
+    [
+        ("# Velm\nText", "Velm", "Text"),
+        ("\n \n#\tThe town ##  \n\nText", "The town", "Text"),
+        ("# #\nText", "#", "Text"),
+        ("#Velm\nText", "stem", "#Velm\nText"),
+        ("## Velm\nText", "stem", "## Velm\nText"),
+        ("#  \nText", "stem", "#  \nText"),
+    ],
+)
+def test_first_headings(text: str, title: str, rest: str) -> None:
+    page = _markdown(text, "name", "stem")
+    assert isinstance(page, Page)
+    assert (page.title, page.text) == (title, rest)
