@@ -8,7 +8,8 @@ In this order, first match wins:
    default tool, or of the tool for answers. What begins like a call and is no JSON is refused, and so are several
    calls;
 3. a JSON list that reaches to the end of the text (the keystrokes of a terminal);
-4. the last `<answer>...</answer>`, where the domain has a tool for answers, which gets all that stands inside;
+4. the last `<answer>...</answer>`, where the domain has a tool for answers, which gets all that stands inside, unless a
+   tool call follows;
 5. the last `<action>...</action>`;
 6. the last fenced block;
 7. the last line that is not empty, which may be a tool call again. (Where one command may have several lines, as in
@@ -136,7 +137,8 @@ class ActionParser:
                 return call
         listed = text if text[:1] == "[" and _is_json_list(text) else None
         answered = _last_between(text, "<answer>", "</answer>") if self._answer and tagged is None else None
-        if self._answer and answered is not None:
+        behind = text.rpartition("</answer>")[2]
+        if self._answer and answered is not None and not ("{" in behind and '"name"' in behind):  # no call follows
             tool, parameter = self._answer
             return self._checked(tool, {parameter: answered.strip()})
         fenced, nested = _last_fenced(text)

@@ -213,6 +213,11 @@ def test_answer_tags_call_the_tool_for_answers() -> None:
     assert getattr(PARSER.parse('{"answer": "Oslo"}'), "tool", None) == "command", "no tool for answers there"
     call = '<answer>x</answer><tool_call>{"name": "command", "arguments": {"command": "look"}}</tool_call>'
     assert getattr(parser.parse(call), "tool", None) == "command"
+    for later in (
+        '{"name": "command", "arguments": {"command": "look"}}',
+        '```json\n{"name": "command", "arguments": {"command": "look"}}\n```',
+    ):
+        assert getattr(parser.parse(f"I end with <answer>...</answer> later.\n{later}"), "tool", None) == "command"
     assert getattr(PARSER.parse("<answer>look</answer>"), "tool", None) == "command", "no tool for answers there"
     with pytest.raises(ConfigError, match="tool for answers"):
         ActionParser(TOOLS, "command", answer_tool="answer")
