@@ -304,6 +304,8 @@ def _compiled(needle: str) -> _Hidden | None:
     words = needle.split()
     if not words:
         return None
+    while len(words) > 1 and not words[0].strip("*_`~[]"):  # mere markup, at every place of which a search would begin
+        words.pop(0)
     before = r"(?<![\w])(?<!\d[.,])" if words[0][0].isdigit() else (r"(?<!\w)" if _is_word(words[0][0]) else "")
     after = r"(?!\w)(?![.,]\d)" if words[-1][-1].isdigit() else (r"(?!\w)" if _is_word(words[-1][-1]) else "")
     pattern = re.compile(before + r"[\s*_`~\[\]]+".join(map(re.escape, words)) + after, re.IGNORECASE)
