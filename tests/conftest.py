@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from importlib.util import find_spec
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and all programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if find_spec("hypothesis"):  # the conformance tests do without
     from hypothesis import HealthCheck, settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -33,11 +32,13 @@ def _mean(the_set: Judged, search: Any) -> float:
 
 
 def test_beside_bm25s_as_it_comes(make: Make, the_set: Judged) -> None:
-    """With its own tokenizer, stop words and, where PyStemmer is installed, stemmer."""
+    """With its own tokenizer, its stop words, and the same kind of stems."""
     need("bm25s")
+    need("Stemmer")
     import bm25s
+    from Stemmer import Stemmer
 
-    stemmer = __import__("Stemmer").Stemmer("english") if find_spec("Stemmer") else None
+    stemmer = Stemmer("english")
     retriever = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
     texts = [indexed_text(page) for page in the_set.pages]
     retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
