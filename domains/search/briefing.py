@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentworld_envs.domains.search.engine.urls import BadURL, canonical
-from agentworld_envs.domains.search.library import LIBRARY, Place
+from agentworld_envs.domains.search.places import LIBRARY, Place
 from agentworld_envs.domains.search.tasks import DEFAULT_SIZE
 from agentworld_envs.domains.search.writings import writings
 from agentworld_envs.interface import ConfigError, Task, TaskError

@@ -8,8 +8,8 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentworld_envs.domains.search.library import Place
 from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.places import Place
 
 if TYPE_CHECKING:
     from agentworld_envs.domains.search.fiction.facts import Fact

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentworld_envs.domains.search.library import LIBRARY
+from agentworld_envs.domains.search.places import LIBRARY
 from agentworld_envs.interface import ConfigError, Task, TaskError, TaskSource, unknown_name
 
 SPLITS = ("train", "valid")

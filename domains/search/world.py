@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from agentworld_envs.domains.search.calls import Call, Find, Malformed, Open, bad_url, read
 from agentworld_envs.domains.search.engine.extract import evidence, parts
 from agentworld_envs.domains.search.engine.urls import canonical
-from agentworld_envs.domains.search.library import Place
 from agentworld_envs.domains.search.pages import Hit, Page
+from agentworld_envs.domains.search.places import Place
 from agentworld_envs.domains.search.rendering import (
     RESULTS_PER_QUERY,
     RULE,

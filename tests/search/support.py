@@ -8,8 +8,8 @@ from typing import Any
 
 from agentworld_envs.domains.search import Search
 from agentworld_envs.domains.search.engine import memory_index
-from agentworld_envs.domains.search.library import Place
 from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.places import Place
 from agentworld_envs.domains.search.world import SearchWorld
 from agentworld_envs.interface import Action
 from agentworld_envs.parsing import ActionParser

@@ -14,7 +14,7 @@ from search.support import LIST, ODA, PAGES, VELM, call
 
 from agentworld_envs import AgentWorldEnv
 from agentworld_envs.domains.search.engine import build
-from agentworld_envs.domains.search.library import LIBRARY
+from agentworld_envs.domains.search.places import LIBRARY
 from agentworld_envs.interface import ConfigError, TaskError
 from agentworld_envs.testing import CHECKS, ID_CHECKS
 from agentworld_envs.testing.play import expert_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from search.support import DOMAIN, FERRY, LIST, ODA, VELM, call, world
 
-from agentworld_envs.domains.search.library import LIBRARY
+from agentworld_envs.domains.search.places import LIBRARY
 from agentworld_envs.domains.search.rendering import not_found
 from agentworld_envs.domains.search.tracker import SearchTracker
 from agentworld_envs.domains.search.world import SearchWorld

@@ -14,8 +14,8 @@ from agentworld_envs.backends.world_model import (
 from agentworld_envs.backends.world_model.codec import wrap
 from agentworld_envs.domains.search.engine.extract import parts
 from agentworld_envs.domains.search.engine.snippets import occurs
-from agentworld_envs.domains.search.library import LIBRARY
 from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.places import LIBRARY
 from agentworld_envs.domains.search.rendering import render_date
 from agentworld_envs.domains.search.tracker import SearchTracker
 from agentworld_envs.domains.search.world import PART_CHARACTERS

@@ -10,8 +10,8 @@ from search.support import LIST, ODA, PAGES, VELM
 from agentworld_envs.domains.search.answers.dates import parse_date
 from agentworld_envs.domains.search.briefing import withheld_of
 from agentworld_envs.domains.search.engine import memory_index
-from agentworld_envs.domains.search.library import Place
 from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.places import Place
 from agentworld_envs.domains.search.support import support_of
 from agentworld_envs.domains.search.world import SearchWorld
 from agentworld_envs.domains.search.writings import writings

@@ -14,7 +14,7 @@ from search.support import DOMAIN
 from agentworld_envs import AgentWorldEnv
 from agentworld_envs.domains.search import GeneratedTasks
 from agentworld_envs.domains.search.fiction.world import FictionalWorld
-from agentworld_envs.domains.search.library import LIBRARY
+from agentworld_envs.domains.search.places import LIBRARY
 from agentworld_envs.domains.search.tasks import LEVELS, QUESTIONS_PER_WORLD, Choice, place_of
 from agentworld_envs.interface import ConfigError, Task, TaskError
 

@@ -15,7 +15,7 @@ from agentworld_envs.backends.world_model import (
     WorldModelConfig,
 )
 from agentworld_envs.backends.world_model.codec import wrap
-from agentworld_envs.domains.search.library import LIBRARY
+from agentworld_envs.domains.search.places import LIBRARY
 from agentworld_envs.domains.search.rendering import render_date
 from agentworld_envs.domains.search.slices import wrong_statements
 from agentworld_envs.domains.search.tracker import SearchTracker

@@ -9,8 +9,8 @@ from typing import Any
 from agentworld_envs.agents import Searcher
 from agentworld_envs.domains.search.engine import memory_index
 from agentworld_envs.domains.search.faults import fault_text
-from agentworld_envs.domains.search.library import Place
 from agentworld_envs.domains.search.pages import Page
+from agentworld_envs.domains.search.places import Place
 from agentworld_envs.domains.search.world import SearchWorld
 from agentworld_envs.interface import Action, Failure
 

@@ -12,9 +12,9 @@ from contextlib import closing
 import pytest
 from search.support import PAGES
 
-from agentworld_envs.domains.search import library as module
+from agentworld_envs.domains.search import places as module
 from agentworld_envs.domains.search.engine import memory_index
-from agentworld_envs.domains.search.library import LIBRARY, Library, Place
+from agentworld_envs.domains.search.places import LIBRARY, Library, Place
 from agentworld_envs.interface import ConfigError
 from agentworld_envs.vector import AgentWorldVectorEnv
 
